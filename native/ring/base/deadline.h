@@ -1,0 +1,33 @@
+// Deadline: a point in time that every call which can block is given.
+#pragma once
+
+#include <algorithm>  // for clamp
+#include <chrono>     // for steady_clock
+
+namespace ring {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static Deadline after(double seconds) {
+    const auto bounded = std::clamp(seconds, 0.0, 1e8);  // keeps the sum inside the clock's range
+    return Deadline(Clock::now() +
+                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded)));
+  }
+
+  [[nodiscard]] bool passed() const { return Clock::now() >= when_; }
+
+  // Milliseconds left for poll(2), rounded up, never negative, at most `most`.
+  [[nodiscard]] int poll_ms(int most = 1000) const {
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(when_ - Clock::now()).count();
+    if (left <= 0) return 0;
+    return static_cast<int>(std::min<long long>((left + 999) / 1000, most));
+  }
+
+ private:
+  explicit Deadline(Clock::time_point when) : when_(when) {}
+  Clock::time_point when_;
+};
+
+}  // namespace ring

@@ -1,0 +1,176 @@
+"""Frozen settings with their source; the only module that reads the environment.
+
+Precedence: argument > environment ``SPARKDL_RING_<SECTION>_<FIELD>`` > Spark conf
+``spark.sparkdl_ring.<section>.<field>`` > default. Each field carries one sentence and its unit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sparkdl_ring.errors import ConfigError
+
+ENV_PREFIX = "SPARKDL_RING_"
+SPARK_PREFIX = "spark.sparkdl_ring."
+
+
+def setting(default: Any, doc: str) -> Any:
+    """A dataclass field with its one-sentence documentation."""
+    return field(default=default, metadata={"doc": doc})
+
+
+@dataclass(frozen=True)
+class CommConfig:
+    """How ranks talk."""
+
+    transport: str = setting("auto", "Transport between ranks: auto, shm (one host) or tcp.")
+    timeout_s: float = setting(300.0, "Longest wait for a peer inside one collective, in seconds.")
+    connect_timeout_s: float = setting(120.0, "Longest wait for all ranks to meet, in seconds.")
+    interface: str = setting("", "Address or interface to listen on; empty takes the one Spark reports.")
+    bucket_bytes: int = setting(4 << 20, "Bytes of gradients that are fused into one allreduce.")
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """How rows are stored and read."""
+
+    row_group_bytes: int = setting(16 << 20, "Target size of a Parquet row group before compression, in bytes.")
+    row_group_rows: int = setting(0, "Rows of a Parquet row group; 0 derives it from row_group_bytes.")
+    reader_threads: int = setting(2, "Threads of Petastorm's pool in each task; 0 reads in the calling thread.")
+    shuffle_rows: int = setting(262_144, "Rows in the shuffle buffer of each task.")
+
+
+@dataclass(frozen=True)
+class LaunchConfig:
+    """How tasks are started and ended."""
+
+    preflight: bool = setting(True, "Check slots, versions and the store before tasks start.")
+    grace_s: float = setting(2.0, "Seconds that other ranks get to end by themselves after one has failed.")
+
+
+@dataclass(frozen=True)
+class RingConfig:
+    """All settings; what a task sees is what the driver resolved."""
+
+    comm: CommConfig = field(default_factory=CommConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    launch: LaunchConfig = field(default_factory=LaunchConfig)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One resolved setting, for ``doctor`` and the docs."""
+
+    name: str
+    value: Any
+    source: str
+    doc: str
+
+
+def resolve(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+) -> RingConfig:
+    """Merges all sources into one frozen config.
+
+    Args:
+        overrides: ``{"comm.timeout_s": 5.0}``; wins over everything.
+        environ: The environment; default the process's own.
+        spark_conf: Spark settings.
+
+    Raises:
+        ConfigError: An override is unknown or a value has the wrong type.
+    """
+    settings = explain(overrides, environ=environ, spark_conf=spark_conf)
+    sections: dict[str, dict[str, Any]] = {}
+    for item in settings:
+        section, name = item.name.split(".")
+        sections.setdefault(section, {})[name] = item.value
+    return RingConfig(
+        comm=CommConfig(**sections["comm"]),
+        data=DataConfig(**sections["data"]),
+        launch=LaunchConfig(**sections["launch"]),
+    )
+
+
+def explain(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+) -> list[Setting]:
+    """Every setting with its value and where it came from."""
+    given = dict(overrides or {})
+    env = os.environ if environ is None else environ
+    conf = spark_conf or {}
+    settings = []
+    for section in fields(RingConfig):
+        for item in fields(section.default_factory()):  # type: ignore[misc,arg-type]
+            name = f"{section.name}.{item.name}"
+            raw, source = _lookup(name, given, env, conf, item.default)
+            settings.append(Setting(name, _cast(name, raw, item.default), source, item.metadata["doc"]))
+            given.pop(name, None)
+    if given:
+        known = ", ".join(s.name for s in settings)
+        raise ConfigError(f"unknown setting(s) {sorted(given)}; known ones: {known}")
+    return settings
+
+
+def _lookup(
+    name: str, given: Mapping[str, Any], env: Mapping[str, str], conf: Mapping[str, str], default: Any
+) -> tuple[Any, str]:
+    env_name = ENV_PREFIX + name.replace(".", "_").upper()
+    if name in given:
+        return given[name], "argument"
+    if env_name in env:
+        return env[env_name], f"environment {env_name}"
+    if SPARK_PREFIX + name in conf:
+        return conf[SPARK_PREFIX + name], f"Spark conf {SPARK_PREFIX + name}"
+    return default, "default"
+
+
+def _cast(name: str, raw: Any, default: Any) -> Any:
+    kind = type(default)
+    try:
+        if kind is bool and isinstance(raw, str):
+            return {"true": True, "1": True, "false": False, "0": False}[raw.strip().lower()]
+        return kind(raw)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"setting {name}: {raw!r} is not a {kind.__name__}") from error
+
+
+def environment() -> Mapping[str, str]:
+    """The process environment, for rooms that may not read it themselves (rendezvous.env, launch, cli)."""
+    return os.environ
+
+
+class scoped_environment:  # noqa: N801 - used as a verb: ``with scoped_environment({...})``
+    """Sets environment variables for a block and restores what was there before.
+
+    Args:
+        changes: Name to new value; ``None`` removes the name.
+    """
+
+    def __init__(self, changes: Mapping[str, str | None]) -> None:
+        self._changes = dict(changes)
+        self._before: dict[str, str | None] = {}
+
+    def __enter__(self) -> None:
+        self._before = {name: os.environ.get(name) for name in self._changes}
+        _apply(self._changes)
+
+    def __exit__(self, *_: object) -> None:
+        _apply(self._before)
+
+
+def _apply(changes: Mapping[str, str | None]) -> None:
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
