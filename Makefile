@@ -1,0 +1,61 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+EXTRAS := spark,torch,mlflow,demo,dev
+
+NATIVE_SOURCES := $(shell find native -name '*.cc' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.json')
+SANITIZERS     := asan tsan
+
+.PHONY: help setup demo test lint format native-test pytest bench clean
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
+
+setup: $(VENV)/.installed ## make the virtual environment and build the native module in it
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt $(NATIVE_SOURCES) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
+
+demo: setup ## train on the New York flights of 2013
+	$(BIN)/sparkdl-ring demo $(DEMO_ARGS)
+
+test: lint native-test pytest ## everything that CI runs
+
+lint: setup ## formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	find native -name '*.cc' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
+
+format: setup ## rewrite sources to the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	find native -name '*.cc' -o -name '*.h' | xargs $(BIN)/clang-format -i
+
+DOCTEST := $(firstword $(wildcard /usr/include/doctest/doctest.h /usr/local/include/doctest/doctest.h /opt/homebrew/include/doctest/doctest.h))
+ROOT_DO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: doctest
+doctest:
+ifeq ($(DOCTEST),)
+	$(ROOT_DO) apt-get update -qq
+	$(ROOT_DO) apt-get install -y -qq doctest-dev
+endif
+
+native-test: $(addprefix native-test-,$(SANITIZERS)) ## C++ tests under ASan+UBSan and TSan
+
+native-test-%: setup doctest
+	cd native && $(abspath $(BIN))/cmake --preset $*
+	cd native && $(abspath $(BIN))/cmake --build --preset $*
+	cd native && $(abspath $(BIN))/ctest --preset $*
+
+pytest: setup ## Python tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+clean: ## remove what the build and the tests made
+	rm -rf $(VENV) build dist .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
