@@ -37,9 +37,13 @@ class CommConfig:
 class DataConfig:
     """How rows are stored and read."""
 
-    row_group_bytes: int = setting(16 << 20, "Target size of a Parquet row group before compression, in bytes.")
+    row_group_bytes: int = setting(
+        16 << 20, "Target size of a Parquet row group before compression, in bytes."
+    )
     row_group_rows: int = setting(0, "Rows of a Parquet row group; 0 derives it from row_group_bytes.")
-    reader_threads: int = setting(2, "Threads of Petastorm's pool in each task; 0 reads in the calling thread.")
+    reader_threads: int = setting(
+        2, "Threads of Petastorm's pool in each task; 0 reads in the calling thread."
+    )
     shuffle_rows: int = setting(262_144, "Rows in the shuffle buffer of each task.")
 
 

@@ -37,7 +37,7 @@ class TrainJob:
         epochs: Passes over the training rows.
         seed: Decides row order and every random draw of the trainer.
         shuffle: Whether rows are shuffled each epoch.
-        spread_tail: Merge a last batch of a single row into the one before it (models that use batch statistics).
+        spread_tail: Merge a last batch of one row into the one before it (models that use batch statistics).
         resume: Continue from the newest checkpoint of this run where there is one.
         config: The resolved settings.
     """
@@ -73,7 +73,12 @@ class EpochRecord:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict."""
-        return {"epoch": self.epoch, "metrics": dict(self.metrics), "rows": self.rows, "seconds": self.seconds}
+        return {
+            "epoch": self.epoch,
+            "metrics": dict(self.metrics),
+            "rows": self.rows,
+            "seconds": self.seconds,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EpochRecord:

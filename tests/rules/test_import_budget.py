@@ -14,7 +14,11 @@ FRAMEWORKS = ["torch", "tensorflow", "keras", "pyspark", "mlflow", "petastorm", 
 def _loaded_after(code: str) -> set[str]:
     program = f"import sys, json\n{code}\nprint(json.dumps([m for m in {FRAMEWORKS!r} if m in sys.modules]))"
     result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     return set(json.loads(result.stdout))
 

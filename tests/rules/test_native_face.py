@@ -35,7 +35,9 @@ def test_every_name_of_the_stub_exists_and_none_is_missing() -> None:
 def test_every_status_code_has_an_exception() -> None:
     header = (NATIVE / "ring" / "base" / "status.h").read_text()
     named = dict(re.findall(r"k(\w+),\s*// (\w+Error)", header))
-    assert len(named) == len(re.findall(r"^  k\w+", header.split("enum class Code")[1].split("};")[0], re.M)) - 1
+    assert (
+        len(named) == len(re.findall(r"^  k\w+", header.split("enum class Code")[1].split("};")[0], re.M)) - 1
+    )
     assert all(issubclass(getattr(errors, name), errors.RingError) for name in named.values())
     raised = (NATIVE / "python" / "raise.cc").read_text()
     assert all(name in raised for name in named.values())
