@@ -1,0 +1,1 @@
+"""Starts ranks and brings back results or the first cause of failure."""
