@@ -1,0 +1,136 @@
+#include "ring/algo/host_backend.h"
+
+#include <cstring>  // for memcpy, memmove
+#include <utility>  // for move
+#include <vector>   // for vector
+
+#include "ring/algo/blame.h"
+#include "ring/plan/barrier.h"
+#include "ring/plan/broadcast.h"
+#include "ring/plan/ring.h"
+
+namespace ring::algo {
+namespace {
+
+using backend::Call;
+using backend::Counts;
+using backend::Reduction;
+
+// Up to here a broadcast is bound by hops, above by bytes.
+constexpr std::size_t kTreeBytes = 64 * 1024;
+
+// Null pointers are allowed for nothing.
+void move_bytes(std::byte* to, const std::byte* from, std::size_t size) {
+  if (size > 0 && to != from) std::memmove(to, from, size);
+}
+
+}  // namespace
+
+HostBackend::HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt)
+    : mesh_(std::move(mesh)), interrupt_(interrupt), pump_(mesh_, interrupt) {}
+
+std::string HostBackend::host_of(int rank) const {
+  const auto place = static_cast<std::size_t>(rank);
+  return rank >= 0 && place < mesh_.hosts.size() ? mesh_.hosts[place] : std::string();
+}
+
+Status HostBackend::allreduce(const Reduction& what, std::uint64_t count, const Call& call) {
+  if (size() == 1) {
+    move_bytes(what.recv, what.send, count * size_of(what.dtype));
+    return Status::ok();
+  }
+  const auto parts = plan::even_parts(count, size());
+  RING_TRY(algo::reducescatter(lane(), what, parts, Layout::kAllParts, call));
+  plan::Parts bytes = parts;
+  for (auto& part : bytes) part = {part.offset * size_of(what.dtype), part.count * size_of(what.dtype)};
+  return allgather_parts(what.recv, bytes, call);
+}
+
+Status HostBackend::reducescatter(const Reduction& what, const Counts& counts, const Call& call) {
+  if (size() == 1) {
+    move_bytes(what.recv, what.send, counts[0] * size_of(what.dtype));
+    return Status::ok();
+  }
+  return algo::reducescatter(lane(), what, plan::parts_of(counts), Layout::kOwnPart, call);
+}
+
+Status HostBackend::allgather(Bytes send, std::byte* recv, const Counts& bytes, const Call& call) {
+  const auto parts = plan::parts_of(bytes);
+  move_bytes(recv + parts[static_cast<std::size_t>(rank())].offset, send.data, send.size);
+  return allgather_parts(recv, parts, call);
+}
+
+Status HostBackend::allgather_parts(std::byte* data, const plan::Parts& parts, const Call& call) {
+  for (const auto& step : plan::ring_allgather(rank(), parts)) {
+    std::vector<Send> sends{
+        {plan::next_rank(rank(), size()), Bytes(data + step.send.offset, step.send.count)}};
+    std::vector<Receive> receives{{plan::previous_rank(rank(), size()), step.recv.count,
+                                   MutableBytes(data + step.recv.offset, step.recv.count)}};
+    RING_TRY(pump_.run(sends, receives, call));
+  }
+  return Status::ok();
+}
+
+Status HostBackend::broadcast(MutableBytes buffer, int root, const Call& call) {
+  const auto plan = buffer.size <= kTreeBytes ? plan::binomial_tree(rank(), size(), root)
+                                              : plan::chain(rank(), size(), root);
+  std::vector<Send> sends;
+  std::vector<Receive> receives;
+  if (plan.parent >= 0) receives.push_back({plan.parent, buffer.size, buffer});
+  for (const int child : plan.children) {
+    sends.push_back({child, Bytes(buffer.data, buffer.size), plan.parent >= 0 ? 0 : kNoGate});
+  }
+  return pump_.run(sends, receives, call);
+}
+
+Status HostBackend::barrier(const Call& call) {
+  const std::byte token{1};
+  std::byte got{};
+  for (const auto& round : plan::dissemination(rank(), size())) {
+    std::vector<Send> sends{{round.to, Bytes(&token, 1)}};
+    std::vector<Receive> receives{{round.from, 1, MutableBytes(&got, 1)}};
+    RING_TRY(pump_.run(sends, receives, call));
+  }
+  return Status::ok();
+}
+
+Status HostBackend::swap_headers(Bytes mine, MutableBytes previous, MutableBytes next, const Call& call) {
+  if (size() == 1) {
+    std::memcpy(previous.data, mine.data, mine.size);
+    std::memcpy(next.data, mine.data, mine.size);
+    return Status::ok();
+  }
+  const int before = plan::previous_rank(rank(), size());
+  const int after = plan::next_rank(rank(), size());
+  std::vector<Send> sends{{after, mine}};
+  std::vector<Receive> receives{{before, previous.size, previous}};
+  if (before != after) {  // with two ranks both neighbours are one
+    sends.push_back({before, mine});
+    receives.push_back({after, next.size, next});
+  }
+  RING_TRY(pump_.run(sends, receives, call));
+  if (before == after) std::memcpy(next.data, previous.data, next.size);
+  return Status::ok();
+}
+
+Status HostBackend::watch(Deadline deadline) {
+  pump_.forget();
+  return transport::wait_any(mesh_, {}, interrupt_.fd(), deadline).status();
+}
+
+Status HostBackend::abort(const Status& cause) {
+  const Status view = own_view(mesh_, cause, pump_.waited_for());
+  for (auto& link : mesh_.links) {
+    if (link) link->send_abort(view);
+  }
+  return view.code() == Code::kCollectiveTimeout ? settle(mesh_, view, interrupt_) : view;
+}
+
+void HostBackend::close() noexcept {
+  for (auto& link : mesh_.links) {
+    if (link) link->close();
+  }
+  mesh_.links.clear();
+}
+
+}  // namespace ring::algo

@@ -1,0 +1,50 @@
+// HostBackend: the collectives over host memory = plans + links + kernel.
+// Owner: the engine; made anywhere, then used by its progress thread only.
+#pragma once
+
+#include <string>  // for string
+
+#include "ring/algo/pump.h"
+#include "ring/algo/reduce.h"
+#include "ring/backend/backend.h"
+#include "ring/backend/interrupt.h"
+#include "ring/transport/link.h"
+
+namespace ring::algo {
+
+class HostBackend final : public backend::Backend {
+ public:
+  // `interrupt` must outlive the backend.
+  HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt);
+
+  [[nodiscard]] int rank() const noexcept override { return mesh_.rank; }
+  [[nodiscard]] int size() const noexcept override { return mesh_.size; }
+  [[nodiscard]] std::string host_of(int rank) const override;
+
+  [[nodiscard]] Status allreduce(const backend::Reduction& what, std::uint64_t count,
+                                 const backend::Call& call) override;
+  [[nodiscard]] Status reducescatter(const backend::Reduction& what, const backend::Counts& counts,
+                                     const backend::Call& call) override;
+  [[nodiscard]] Status allgather(Bytes send, std::byte* recv, const backend::Counts& bytes,
+                                 const backend::Call& call) override;
+  [[nodiscard]] Status broadcast(MutableBytes buffer, int root, const backend::Call& call) override;
+  [[nodiscard]] Status barrier(const backend::Call& call) override;
+
+  [[nodiscard]] Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,
+                                    const backend::Call& call) override;
+  [[nodiscard]] Status watch(Deadline deadline) override;
+  [[nodiscard]] Status abort(const Status& cause) override;
+  void close() noexcept override;
+
+ private:
+  [[nodiscard]] Lane lane() { return {mesh_.rank, mesh_.size, pump_, windows_, partials_}; }
+  [[nodiscard]] Status allgather_parts(std::byte* data, const plan::Parts& parts, const backend::Call& call);
+
+  transport::Mesh mesh_;
+  backend::Interrupt& interrupt_;
+  Pump pump_;
+  Scratch windows_;
+  Scratch partials_;
+};
+
+}  // namespace ring::algo

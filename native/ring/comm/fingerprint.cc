@@ -1,0 +1,80 @@
+#include "ring/comm/fingerprint.h"
+
+#include <algorithm>  // for min
+#include <cstring>    // for memcmp
+
+namespace ring::comm {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x676e6972;  // "ring"
+
+// FNV-1a: only tells apart what honest ranks disagree on.
+std::uint64_t hash_bytes(const void* data, std::size_t size) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3U;
+  return hash;
+}
+
+std::string label_of(const Header& header) {
+  const std::size_t size = std::min<std::size_t>(header.label_size, kLabelBytes);
+  return std::string(header.label.data(), size) + (header.label_size > kLabelBytes ? "..." : "");
+}
+
+std::string name_of_side(const Side& side) {
+  return "rank " + std::to_string(side.rank) + (side.host.empty() ? "" : " on " + side.host) + " calls " +
+         describe(side.header);
+}
+
+// What the two descriptions do not show.
+std::string hint(const Header& mine, const Header& theirs) {
+  if (mine.count == theirs.count && mine.counts_hash != theirs.counts_hash) {
+    return " (same total, but other counts by rank)";
+  }
+  if (mine.label_hash != theirs.label_hash && label_of(mine) == label_of(theirs)) {
+    return " (the labels differ further on)";
+  }
+  return {};
+}
+
+}  // namespace
+
+Header header_of(const Operation& operation) {
+  Header header;
+  header.magic = kMagic;
+  header.kind = operation.kind;
+  header.dtype = operation.dtype;
+  header.op = reduces(operation.kind) ? operation.op : ReduceOp::kSum;
+  header.root = operation.kind == Kind::kBroadcast ? operation.root : kNoRoot;
+  header.sequence = operation.sequence;
+  header.count = total_count(operation);
+  header.counts_hash = hash_bytes(operation.counts.data(), operation.counts.size() * sizeof(std::uint64_t));
+  header.label_hash = hash_bytes(operation.label.data(), operation.label.size());
+  header.label_size = static_cast<std::uint32_t>(std::min<std::size_t>(operation.label.size(), UINT32_MAX));
+  operation.label.copy(header.label.data(), kLabelBytes);
+  return header;
+}
+
+std::string describe(const Header& header) {
+  std::string text = std::string(name_of(header.kind)) + " #" + std::to_string(header.sequence);
+  if (header.label_size > 0) text += " '" + label_of(header) + "'";
+  if (header.kind == Kind::kBarrier) return text;
+  text += std::string(" (") + name_of(header.dtype) + " x " + std::to_string(header.count);
+  if (reduces(header.kind)) text += std::string(", ") + name_of(header.op);
+  if (header.kind == Kind::kBroadcast) text += ", root " + std::to_string(header.root);
+  return text + ")";
+}
+
+Status compare(const Side& mine, const Side& theirs) {
+  if (theirs.header.magic != kMagic) {
+    return {Code::kInternal, "rank " + std::to_string(theirs.rank) + " sent bytes that are no header",
+            theirs.rank, theirs.host};
+  }
+  if (std::memcmp(&mine.header, &theirs.header, sizeof(Header)) == 0) return Status::ok();
+  return {Code::kMismatch,
+          "ranks disagree: " + name_of_side(mine) + ", but " + name_of_side(theirs) +
+              hint(mine.header, theirs.header),
+          theirs.rank, theirs.host};
+}
+
+}  // namespace ring::comm

@@ -1,0 +1,47 @@
+// Fingerprint: the fixed header that ring neighbours exchange before data moves, so that ranks that call
+// different collectives learn it instead of mixing up bytes. Pure.
+#pragma once
+
+#include <array>    // for array
+#include <cstdint>  // for uint64_t
+#include <string>   // for string
+
+#include "ring/base/status.h"
+#include "ring/comm/operation.h"
+
+namespace ring::comm {
+
+inline constexpr std::size_t kLabelBytes = 200;
+
+// Wire format, version 1: little endian, no padding. Change it together with the protocol version.
+struct Header {
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 0;        // elements of all parts
+  std::uint64_t counts_hash = 0;  // of the parts
+  std::uint64_t label_hash = 0;
+  std::uint32_t label_size = 0;
+  std::int32_t root = kNoRoot;
+  std::uint32_t magic = 0;
+  Kind kind = Kind::kBarrier;
+  DType dtype = DType::kUint8;
+  ReduceOp op = ReduceOp::kSum;
+  std::uint8_t reserved = 0;
+  std::array<char, kLabelBytes> label{};  // the first bytes of it, for people
+};
+static_assert(sizeof(Header) == 248, "the header must have no padding");
+
+[[nodiscard]] Header header_of(const Operation& operation);
+
+// "allreduce #3 'loss' (float32 x 4, mean)"
+[[nodiscard]] std::string describe(const Header& header);
+
+struct Side {
+  const Header& header;
+  int rank;
+  std::string host;
+};
+
+// kMismatch naming both sides; blames `theirs`.
+[[nodiscard]] Status compare(const Side& mine, const Side& theirs);
+
+}  // namespace ring::comm

@@ -1,0 +1,39 @@
+#include "ring/plan/parts.h"
+
+#include <algorithm>  // for max
+
+namespace ring::plan {
+
+Parts even_parts(std::uint64_t count, int size) {
+  const auto ranks = static_cast<std::uint64_t>(size);
+  std::vector<std::uint64_t> counts(ranks, count / ranks);
+  for (std::uint64_t rank = 0; rank < count % ranks; ++rank) ++counts[rank];
+  return parts_of(counts);
+}
+
+Parts parts_of(const std::vector<std::uint64_t>& counts) {
+  Parts parts;
+  parts.reserve(counts.size());
+  std::uint64_t offset = 0;
+  for (const auto count : counts) {
+    parts.push_back({offset, count});
+    offset += count;
+  }
+  return parts;
+}
+
+std::uint64_t total(const Parts& parts) noexcept {
+  return parts.empty() ? 0 : parts.back().offset + parts.back().count;
+}
+
+std::uint64_t largest(const Parts& parts) noexcept {
+  std::uint64_t most = 0;
+  for (const auto& part : parts) most = std::max(most, part.count);
+  return most;
+}
+
+std::string to_string(const Part& part) {
+  return "[" + std::to_string(part.offset) + ", " + std::to_string(part.offset + part.count) + ")";
+}
+
+}  // namespace ring::plan
