@@ -98,12 +98,11 @@ class MLflowTracker:
     def log_model(self, record: ModelRecord) -> str | None:
         if self._run_id is None:
             return None
-        uri = None
         with _never_fatal("log the model"):
             if not self._queue.drain(self._drain_s):
                 raise TrackingError(f"the tracking server has not answered for {self._drain_s} s")
-            uri = self._log_model(self._run_id, record)
-        return uri
+            return self._log_model(self._run_id, record)
+        return None
 
     def finish(self, status: Status) -> None:
         run_id, self._run_id = self._run_id, None
@@ -192,12 +191,20 @@ def _requirements() -> list[str]:
     return [f"{package}=={version(package).split('+')[0]}" for package in ("torch", "cloudpickle", "numpy")]
 
 
-@contextmanager
-def _never_fatal(what: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001 - MLflow raises anything; a record is never worth a fit
-        _log.warning("tracking: could not %s: %s", what, error)
+class _never_fatal:  # noqa: N801 - used as a verb
+    """Turns what fails inside the block into one warning: no record is worth a fit."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        if isinstance(error, Exception):
+            _log.warning("tracking: could not %s: %s", self._what, error)
+            return True
+        return False
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class BackgroundQueue:
         """Waits for what is queued, then ends the thread.
 
         Returns:
-            The number of tasks that were dropped or not done in time; the thread leaves after its current one.
+            The number of tasks dropped or not done in time; the thread leaves after its current one.
         """
         drained = self.drain(timeout_s)
         waiting = 0 if drained else self._discard()
