@@ -44,7 +44,8 @@ class DataConfig:
     reader_threads: int = setting(
         2, "Threads of Petastorm's pool in each task; 0 reads in the calling thread."
     )
-    shuffle_rows: int = setting(262_144, "Rows in the shuffle buffer of each task.")
+    shuffle_rows: int = setting(262_144, "Most rows in the shuffle pool of each task.")
+    shuffle_bytes: int = setting(256 << 20, "Most bytes in the shuffle pool of each task.")
 
 
 @dataclass(frozen=True)
