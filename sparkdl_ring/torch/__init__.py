@@ -21,7 +21,7 @@ from sparkdl_ring.torch.broadcast import broadcast_parameters
 from sparkdl_ring.torch.buffers import average_buffers
 from sparkdl_ring.torch.check import check_spec, uses_batch_statistics
 from sparkdl_ring.torch.ddp import DistributedDataParallel
-from sparkdl_ring.torch.serialize import dumps_spec, load_model, loads_spec, save_model
+from sparkdl_ring.torch.serialize import dumps_spec, load_model, loads_model, loads_spec, save_model
 from sparkdl_ring.torch.spec import TorchSpec
 from sparkdl_ring.torch.trainer import train
 
@@ -33,6 +33,7 @@ __all__ = [
     "check_spec",
     "dumps_spec",
     "load_model",
+    "loads_model",
     "loads_spec",
     "save_model",
     "train",

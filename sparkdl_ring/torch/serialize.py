@@ -60,9 +60,23 @@ def load_model(store: Store, path: str) -> torch.nn.Module:
         StoreError: It is not there.
         MissingDependencyError: It needs a module that is not installed here.
     """
-    module = _loads(store.read(path))
+    return loads_model(store.read(path), f"{store.url}/{path}")
+
+
+def loads_model(data: bytes, origin: str = "the model's file") -> torch.nn.Module:
+    """A module from the bytes that :func:`save_model` wrote, on the CPU.
+
+    Args:
+        data: The bytes.
+        origin: Where they are from, for messages.
+
+    Raises:
+        CheckpointError: The bytes hold something else.
+        MissingDependencyError: It needs a module that is not installed here.
+    """
+    module = _loads(data)
     if not isinstance(module, torch.nn.Module):
-        raise CheckpointError(f"{store.url}/{path} holds a {type(module).__name__}, not a torch.nn.Module")
+        raise CheckpointError(f"{origin} holds a {type(module).__name__}, not a torch.nn.Module")
     return module
 
 
