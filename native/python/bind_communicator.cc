@@ -4,6 +4,7 @@
 #include <cstdint>  // for uintptr_t
 #include <string>   // for string, to_string
 #include <utility>  // for move
+#include <vector>   // for vector
 
 #include "bind.h"
 #include "raise.h"
@@ -74,7 +75,8 @@ Work barrier(Communicator& self, double timeout_s, std::string label) {
 std::vector<Communicator> inproc_group(int size) {
   if (size < 1) raise({Code::kInvalidArgument, "a group needs at least 1 rank, got " + std::to_string(size)});
   std::vector<Communicator> group;
-  for (auto& mesh : transport::inproc_meshes(size)) {
+  auto meshes = value_or_raise(transport::inproc_meshes(size));
+  for (auto& mesh : meshes) {
     group.push_back(value_or_raise(Communicator::start(std::move(mesh))));
   }
   return group;

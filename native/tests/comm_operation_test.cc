@@ -1,0 +1,99 @@
+// Arguments that no collective can run with are refused at submit, in a world of one as in larger ones.
+#include <doctest/doctest.h>
+
+#include <cmath>   // for nan
+#include <string>  // for string
+
+#include "group.h"
+#include "ring/comm/fingerprint.h"
+#include "ring/comm/operation.h"
+
+namespace {
+
+using namespace ring;
+using namespace ring::testing;
+using comm::Kind;
+using comm::Operation;
+
+std::byte g_buffer[64];
+
+Operation allreduce_of(DType dtype, ReduceOp op, std::uint64_t count) {
+  Operation operation;
+  operation.kind = Kind::kAllreduce;
+  operation.dtype = dtype;
+  operation.op = op;
+  operation.counts = {count};
+  operation.send = g_buffer;
+  operation.recv = g_buffer;
+  operation.timeout_s = 1;
+  return operation;
+}
+
+void check_refused(const Operation& operation, const std::string& word) {
+  for (const int size : {1, 3}) {
+    const auto status = comm::check(operation, 0, size);
+    CHECK(status.code() == Code::kInvalidArgument);
+    CHECK(status.message().find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("bool is not reduced, and the message names it") {
+  check_refused(allreduce_of(DType::kBool, ReduceOp::kMax, 1), "bool");
+}
+
+TEST_CASE("codes that do not exist are refused") {
+  check_refused(allreduce_of(static_cast<DType>(99), ReduceOp::kSum, 1), "dtype code 99");
+  check_refused(allreduce_of(DType::kInt32, static_cast<ReduceOp>(9), 1), "op code 9");
+}
+
+TEST_CASE("a root that is no rank is refused") {
+  auto operation = allreduce_of(DType::kInt32, ReduceOp::kSum, 1);
+  operation.kind = Kind::kBroadcast;
+  for (const int root : {-1, 3}) {
+    operation.root = root;
+    check_refused(operation, "root " + std::to_string(root));
+  }
+}
+
+TEST_CASE("null buffers, absurd counts and deadlines that are none are refused") {
+  auto operation = allreduce_of(DType::kInt32, ReduceOp::kSum, 1);
+  operation.recv = nullptr;
+  check_refused(operation, "null");
+  operation.counts = {0};
+  CHECK(comm::check(operation, 0, 1).is_ok());  // nothing may come from nowhere
+  check_refused(allreduce_of(DType::kInt64, ReduceOp::kSum, std::uint64_t{1} << 61), "too large");
+  operation.timeout_s = 0;
+  check_refused(operation, "timeout_s");
+  operation.timeout_s = std::nan("");
+  check_refused(operation, "timeout_s");
+}
+
+TEST_CASE("counts by rank must be as many as ranks") {
+  auto operation = allreduce_of(DType::kInt32, ReduceOp::kSum, 1);
+  operation.kind = Kind::kAllgather;
+  operation.counts = {1, 1};
+  check_refused(operation, "ranks");
+}
+
+TEST_CASE("a refused argument leaves the communicator alive") {
+  auto group = inproc_group(1);
+  CHECK_FALSE(group[0].broadcast(g_buffer, 1, DType::kInt32, 3, {kPatience}));
+  CHECK(outcome(group[0].barrier({kPatience})).is_ok());
+}
+
+TEST_CASE("headers describe themselves and compare by all they hold") {
+  auto operation = allreduce_of(DType::kFloat32, ReduceOp::kMean, 4);
+  operation.sequence = 3;
+  operation.label = "loss";
+  const auto header = comm::header_of(operation);
+  CHECK(comm::describe(header) == "allreduce #3 'loss' (float32 x 4, mean)");
+  CHECK(comm::compare({header, 0, "a"}, {header, 1, "b"}).is_ok());
+  comm::Header garbage;
+  CHECK(comm::compare({header, 0, "a"}, {garbage, 1, "b"}).code() == Code::kInternal);
+  operation.sequence = 4;
+  const auto status = comm::compare({header, 0, "a"}, {comm::header_of(operation), 1, "b"});
+  CHECK(status.code() == Code::kMismatch);
+  CHECK(status.host() == "b");
+}
+
+}  // namespace
