@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ class ManifestDataset(Dataset):  # type: ignore[misc] # mlflow is not typed for 
 
     def __init__(self, record: DatasetRecord) -> None:
         self._record = record
-        source = resolve_dataset_source(record.source)
+        with warnings.catch_warnings():  # MLflow knows local folders by two classes of one name, and says so
+            warnings.filterwarnings("ignore", "The specified dataset source can be interpreted", UserWarning)
+            source = resolve_dataset_source(record.source)
         super().__init__(source=source, name=record.name, digest=record.digest[:MAX_DIGEST])
 
     def _compute_digest(self) -> str:
@@ -43,12 +46,11 @@ class ManifestDataset(Dataset):  # type: ignore[misc] # mlflow is not typed for 
 
     def to_dict(self) -> dict[str, str]:
         """The strings that MLflow stores."""
-        columns = {"mlflow_tensorspec": {"features": self.schema.to_json(), "targets": None}}
-        return {
-            **super().to_dict(),
-            "schema": json.dumps(columns if self._record.columns else {}),
-            "profile": json.dumps(self.profile),
-        }
+        fields = {**super().to_dict(), "profile": json.dumps(self.profile)}
+        if self._record.columns:
+            columns = {"features": self.schema.to_json(), "targets": None}
+            fields["schema"] = json.dumps({"mlflow_tensorspec": columns})
+        return fields
 
 
 def signature(record: ModelRecord) -> Any:
