@@ -80,8 +80,9 @@ def _fields(schema: Any, name: str, faults: list[str]) -> Any:
         faults.append(f"column {name!r} is there {len(found)} times: rename all but one")
         return None
     names = [field.name for field in schema.fields]
-    close = get_close_matches(name, names, 1, 0.6)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {names}"
+    folded = {known.casefold(): known for known in names}
+    close = get_close_matches(name.casefold(), list(folded), 1, 0.6)
+    hint = f"did you mean {folded[close[0]]!r}?" if close else f"there are {names}"
     faults.append(f"column {name!r} is missing: {hint}")
     return None
 
