@@ -2,7 +2,7 @@
 
 #include <algorithm>  // for min
 #include <cstring>    // for memcpy
-#include <new>        // for placement new
+#include <new>        // for launder, placement new
 
 namespace ring::transport {
 namespace {
@@ -75,11 +75,16 @@ bool RingConsumer::arm() {
 
 std::size_t pair_bytes(std::size_t capacity) { return 2 * (sizeof(RingIndices) + capacity); }
 
-RingPair lay_out_pair(std::byte* base, std::size_t capacity) {
-  auto* upper = new (base) RingIndices;
-  auto* lower = new (base + sizeof(RingIndices)) RingIndices;
+RingPair find_pair(std::byte* base, std::size_t capacity) {
+  auto* indices = std::launder(reinterpret_cast<RingIndices*>(base));
   std::byte* data = base + 2 * sizeof(RingIndices);
-  return {{upper, data, capacity}, {lower, data + capacity, capacity}};
+  return {{indices, data, capacity}, {indices + 1, data + capacity, capacity}};
+}
+
+RingPair build_pair(std::byte* base, std::size_t capacity) {
+  new (base) RingIndices;
+  new (base + sizeof(RingIndices)) RingIndices;
+  return find_pair(base, capacity);
 }
 
 }  // namespace ring::transport

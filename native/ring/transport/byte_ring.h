@@ -66,13 +66,16 @@ class RingConsumer {
   std::uint64_t read_ = 0;
 };
 
-// Bytes that a pair of rings (one each way) needs, and their places in it. `capacity` is a power of two.
+// Bytes that a pair of rings (one each way) needs. `capacity` is a power of two.
 [[nodiscard]] std::size_t pair_bytes(std::size_t capacity);
-// `base` is zeroed and cache-line aligned. `upper` is the direction from the connecting end to the other.
+// `upper` is the direction from the connecting end to the other, `lower` the way back.
 struct RingPair {
   RingMemory upper;
   RingMemory lower;
 };
-[[nodiscard]] RingPair lay_out_pair(std::byte* base, std::size_t capacity);
+// Where the rings lie in memory that begins at `base` (cache-line aligned). Writes nothing.
+[[nodiscard]] RingPair find_pair(std::byte* base, std::size_t capacity);
+// The same, with the indices set to nothing written and nothing read. Done once, by the end that made the memory.
+[[nodiscard]] RingPair build_pair(std::byte* base, std::size_t capacity);
 
 }  // namespace ring::transport

@@ -54,7 +54,8 @@ class Link {
 struct Mesh {
   int rank = 0;
   int size = 1;
-  std::vector<std::string> hosts;  // by rank, for messages
+  std::vector<std::string> hosts;    // by rank, for messages
+  std::vector<std::string> reasons;  // by rank, why this transport was chosen; may be empty
   std::vector<std::unique_ptr<Link>> links;
 };
 

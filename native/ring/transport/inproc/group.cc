@@ -28,7 +28,7 @@ Status connect_pair(Mesh& low, Mesh& high, std::size_t ring_bytes) {
   UniqueFd low_end(ends[0]);
   UniqueFd high_end(ends[1]);
   const auto memory = aligned_memory(pair_bytes(ring_bytes));
-  const RingPair rings = lay_out_pair(static_cast<std::byte*>(memory.get()), ring_bytes);
+  const RingPair rings = build_pair(static_cast<std::byte*>(memory.get()), ring_bytes);
   low.links[static_cast<std::size_t>(high.rank)] = std::make_unique<MemoryLink>(
       "inproc", Lifeline(std::move(low_end), high.rank, kHost), RingEnds{memory, rings.lower, rings.upper});
   high.links[static_cast<std::size_t>(low.rank)] = std::make_unique<MemoryLink>(

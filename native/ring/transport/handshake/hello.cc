@@ -1,0 +1,57 @@
+#include "ring/transport/handshake/hello.h"
+
+#include <cstring>  // for memcpy
+
+#include "ring/base/wire.h"
+
+namespace ring::transport {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x48524b53;  // "SKRH"
+
+Digest read_digest(WireReader& reader) {
+  Digest digest{};
+  const Bytes bytes = reader.raw(digest.size());
+  if (bytes.size == digest.size()) std::memcpy(digest.data(), bytes.data, bytes.size);
+  return digest;
+}
+
+bool known(Role role) { return role == Role::kConnector || role == Role::kAcceptor; }
+
+bool known(Channel channel) {
+  return channel == Channel::kTcpControl || channel == Channel::kTcpData || channel == Channel::kShmControl;
+}
+
+}  // namespace
+
+std::string encode_hello(const Hello& hello) {
+  WireWriter writer;
+  writer.u32(kMagic);
+  writer.u32(hello.version);
+  writer.u8(static_cast<std::uint8_t>(hello.role));
+  writer.u8(static_cast<std::uint8_t>(hello.channel));
+  writer.u64(hello.generation);
+  writer.u32(hello.size);
+  writer.u32(hello.rank);
+  writer.u32(hello.target);
+  writer.raw(Bytes(hello.run.data(), hello.run.size()));
+  writer.raw(Bytes(hello.nonce.data(), hello.nonce.size()));
+  return writer.str();
+}
+
+bool decode_hello(Bytes bytes, Hello& hello) {
+  WireReader reader(bytes);
+  const bool ours = reader.u32() == kMagic;
+  hello.version = reader.u32();
+  hello.role = static_cast<Role>(reader.u8());
+  hello.channel = static_cast<Channel>(reader.u8());
+  hello.generation = reader.u64();
+  hello.size = reader.u32();
+  hello.rank = reader.u32();
+  hello.target = reader.u32();
+  hello.run = read_digest(reader);
+  hello.nonce = read_digest(reader);
+  return reader.at_end() && ours && known(hello.role) && known(hello.channel);
+}
+
+}  // namespace ring::transport

@@ -1,0 +1,37 @@
+// Hello: what each end of a new connection says of itself. All of it is a claim until the proof over it holds.
+// Its length never changes, so that ranks of different versions can still prove themselves and disagree in words.
+#pragma once
+
+#include <cstddef>  // for size_t
+#include <cstdint>  // for uint32_t
+#include <string>   // for string
+
+#include "ring/base/bytes.h"
+#include "ring/base/sha256.h"
+
+namespace ring::transport {
+
+enum class Role : std::uint8_t { kConnector = 1, kAcceptor = 2 };
+
+// What the connection is for; the connector says.
+enum class Channel : std::uint8_t { kTcpControl = 1, kTcpData = 2, kShmControl = 3 };
+
+struct Hello {
+  std::uint32_t version = 0;
+  Role role = Role::kConnector;
+  Channel channel = Channel::kTcpControl;
+  std::uint64_t generation = 0;
+  std::uint32_t size = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t target = 0;  // the rank that the connector believes to talk to
+  Digest run{};              // SHA-256 of the run id
+  Digest nonce{};            // drawn for this connection
+};
+
+inline constexpr std::size_t kHelloBytes = 4 + 4 + 1 + 1 + 8 + 4 + 4 + 4 + 32 + 32;
+
+[[nodiscard]] std::string encode_hello(const Hello& hello);
+// `bytes` holds exactly kHelloBytes. False: not a hello at all.
+[[nodiscard]] bool decode_hello(Bytes bytes, Hello& hello);
+
+}  // namespace ring::transport

@@ -1,0 +1,116 @@
+#include "ring/transport/listener.h"
+
+#include <cstring>  // for memcpy
+#include <utility>  // for move
+
+#include "ring/base/random.h"
+#include "ring/transport/meeting/meeting.h"
+#include "ring/transport/shm/segment.h"
+#include "ring/transport/shm/socket.h"
+#include "ring/transport/tcp/socket.h"
+
+namespace ring::transport {
+namespace {
+
+Status invalid(const std::string& what) { return {Code::kInvalidArgument, what}; }
+
+Bytes view(const std::string& text) { return {text.data(), text.size()}; }
+
+std::string host_in(const Address& address) {
+  return address.ip.empty() ? address.machine.substr(0, address.machine.find('/')) : address.ip;
+}
+
+Result<std::vector<Address>> parse_all(const std::vector<std::string>& blobs) {
+  std::vector<Address> addresses;
+  for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
+    auto address = parse_address(view(blobs[rank]));
+    if (!address) return invalid("address of rank " + std::to_string(rank) + ": " + address.status().message());
+    addresses.push_back(std::move(address).value());
+  }
+  return addresses;
+}
+
+Context make_context(const ConnectOptions& options, std::vector<Address> addresses) {
+  Context context;
+  context.self.rank = options.rank;
+  context.self.size = static_cast<int>(addresses.size());
+  context.self.generation = options.generation;
+  context.self.run = sha256(view(options.run_id));
+  std::memcpy(context.self.secret.data(), options.secret.data(), context.self.secret.size());
+  context.hosts = options.hosts;
+  if (context.hosts.empty()) {
+    for (const Address& address : addresses) context.hosts.push_back(host_in(address));
+  }
+  context.addresses = std::move(addresses);
+  context.ring_bytes = options.ring_bytes;
+  context.socket_buffer_bytes = options.socket_buffer_bytes;
+  context.stranger_timeout_s = options.stranger_timeout_s;
+  return context;
+}
+
+}  // namespace
+
+Result<Listener> Listener::open(const ListenOptions& options) {
+  const auto policy = parse_policy(options.transport);
+  if (!policy) return policy.status();
+  if (options.host_id.size() > kMaxMachine) return invalid("host_id is longer than it may be");
+  Listener listener(
+      Address{policy.value(), "", 0, "", options.host_id.empty() ? this_machine() : options.host_id});
+  if (policy.value() != Policy::kShm) RING_TRY(listener.open_tcp(options.host));
+  if (policy.value() != Policy::kTcp) {
+    const Status opened = listener.open_unix();
+    if (!opened && policy.value() == Policy::kShm) return opened;
+  }
+  return listener;
+}
+
+Result<Mesh> Listener::connect(const ConnectOptions& options) {
+  RING_TRY(check(options));
+  auto addresses = parse_all(options.addresses);
+  if (!addresses) return addresses.status();
+  const Context context = make_context(options, std::move(addresses).value());
+  auto mesh = meet(context, Doors{tcp_.get(), unix_.get()}, options.deadline, refusals_);
+  close();
+  return mesh;
+}
+
+void Listener::close() noexcept {
+  tcp_.reset();
+  unix_.reset();
+}
+
+Status Listener::open_tcp(const std::string& host) {
+  auto bound = tcp::listen_on(host);
+  if (!bound) return bound.status();
+  address_.ip = host;
+  address_.port = bound.value().port;
+  tcp_ = std::move(bound.value().socket);
+  return {};
+}
+
+Status Listener::open_unix() {
+  const auto name = random_name(16);
+  if (!name) return name.status();
+  auto socket = shm::listen_abstract("sparkdl-ring-" + name.value());
+  if (!socket) return socket.status();
+  address_.unix_name = "sparkdl-ring-" + name.value();
+  unix_ = std::move(socket).value();
+  return {};
+}
+
+Status Listener::check(const ConnectOptions& options) const {
+  const std::size_t size = options.addresses.size();
+  if (!tcp_.valid() && !unix_.valid()) return invalid("the listener is closed: open a new one");
+  if (options.rank < 0 || static_cast<std::size_t>(options.rank) >= size) {
+    return invalid("rank " + std::to_string(options.rank) + " of " + std::to_string(size) + " addresses");
+  }
+  if (options.addresses[static_cast<std::size_t>(options.rank)] != address()) {
+    return invalid("the address at place " + std::to_string(options.rank) + " is not this listener's own");
+  }
+  if (options.secret.size() != sizeof(Digest)) return invalid("the secret must have 32 bytes");
+  if (!options.hosts.empty() && options.hosts.size() != size) return invalid("hosts and addresses differ in number");
+  if (!shm::valid_ring_bytes(options.ring_bytes)) return invalid("ring_bytes must be a power of two from 4 KB to 1 GB");
+  return {};
+}
+
+}  // namespace ring::transport

@@ -1,0 +1,67 @@
+// Listener: the listening end of one rank, open from the choice of its port until the ranks have met.
+// Owner: whoever opened it. Thread-safety: one thread at a time, except that `address` may be read by any.
+// A fork between open and connect is fine as long as one side alone goes on with it.
+#pragma once
+
+#include <cstddef>  // for size_t
+#include <cstdint>  // for uint64_t
+#include <string>   // for string
+#include <vector>   // for vector
+
+#include "ring/base/deadline.h"
+#include "ring/base/status.h"
+#include "ring/base/unique_fd.h"
+#include "ring/transport/address.h"
+#include "ring/transport/link.h"
+#include "ring/transport/meeting/doorman.h"
+
+namespace ring::transport {
+
+struct ListenOptions {
+  std::string host;                // numeric address to bind and to publish
+  std::string transport = "auto";  // auto, shm or tcp
+  std::string host_id;             // who can share memory: equal ids; empty: this machine's own
+};
+
+struct ConnectOptions {
+  int rank = 0;
+  std::vector<std::string> addresses;  // what Listener::address gave, by rank
+  std::string run_id;
+  std::uint64_t generation = 0;
+  std::string secret;              // 32 random bytes, of this run alone
+  std::vector<std::string> hosts;  // names for messages, by rank; empty: the numeric addresses
+  Deadline deadline = Deadline::after(60);
+  std::size_t ring_bytes = std::size_t{512} << 10;  // each direction of each shm link; a power of two
+  int socket_buffer_bytes = 0;                      // of TCP sockets; 0: the system's
+  double stranger_timeout_s = 5.0;                  // how long a visitor may take to prove itself
+};
+
+class Listener {
+ public:
+  [[nodiscard]] static Result<Listener> open(const ListenOptions& options);
+
+  // Opaque bytes for all other ranks; at most 1 KB.
+  [[nodiscard]] std::string address() const { return encode_address(address_); }
+
+  // Meets all ranks; see meet() for the failures, and kInvalidArgument for options that cannot be. The listener
+  // is closed afterwards, whatever came of it: a next generation opens a new one.
+  [[nodiscard]] Result<Mesh> connect(const ConnectOptions& options);
+
+  // Connections that were refused during `connect`.
+  [[nodiscard]] const Refusals& refusals() const noexcept { return refusals_; }
+
+  void close() noexcept;
+
+ private:
+  explicit Listener(Address address) : address_(std::move(address)) {}
+  [[nodiscard]] Status open_tcp(const std::string& host);
+  [[nodiscard]] Status open_unix();
+  [[nodiscard]] Status check(const ConnectOptions& options) const;
+
+  Address address_;
+  UniqueFd tcp_;
+  UniqueFd unix_;
+  Refusals refusals_;
+};
+
+}  // namespace ring::transport

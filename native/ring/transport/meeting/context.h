@@ -1,0 +1,31 @@
+// Context: what all parts of one meeting know. Immutable while the meeting lasts; owned by it.
+#pragma once
+
+#include <cstddef>  // for size_t
+#include <string>   // for string
+#include <vector>   // for vector
+
+#include "ring/transport/address.h"
+#include "ring/transport/handshake/conversation.h"
+
+namespace ring::transport {
+
+struct Context {
+  Identity self;
+  std::vector<Address> addresses;  // by rank
+  std::vector<std::string> hosts;  // by rank
+  std::size_t ring_bytes = 0;      // of each direction of a shm link
+  int socket_buffer_bytes = 0;     // 0: the system's
+  double stranger_timeout_s = 0;   // how long a visitor may take to prove itself
+
+  // Takes any number, also what an unproven hello claims.
+  [[nodiscard]] std::string host_of(int rank) const {
+    const bool known = rank >= 0 && static_cast<std::size_t>(rank) < hosts.size();
+    return known ? hosts[static_cast<std::size_t>(rank)] : std::string();
+  }
+  [[nodiscard]] std::string name_of(int rank) const {
+    return "rank " + std::to_string(rank) + (host_of(rank).empty() ? "" : " on host " + host_of(rank));
+  }
+};
+
+}  // namespace ring::transport

@@ -1,0 +1,66 @@
+#include "ring/transport/meeting/dial.h"
+
+#include <utility>  // for move
+
+#include "ring/transport/shm/socket.h"
+#include "ring/transport/tcp/socket.h"
+
+namespace ring::transport {
+namespace {
+
+// A listener is open before its address is published, so refusals mean that it is gone or that its rank does
+// not know us. A few more tries, because a loaded machine may drop a connection that it should have kept.
+constexpr int kMaxRefusals = 5;
+constexpr double kFirstPause_s = 0.05;
+
+}  // namespace
+
+Dial::Dial(const Context& context, int peer, Channel channel)
+    : context_(context), peer_(peer), channel_(channel) {}
+
+Result<Dial::Progress> Dial::advance() {
+  if (!greeting_) {
+    if (!pause_.passed()) return Progress::kPending;
+    if (const Status started = start(); !started) return refused(started.message());
+  }
+  switch (greeting_->advance()) {
+    case Greeting::Progress::kPending: return Progress::kPending;
+    case Greeting::Progress::kClosed: return refused(greeting_->trouble());
+    case Greeting::Progress::kUnproven: return refused("it does not hold the secret of this run");
+    case Greeting::Progress::kProven: break;
+  }
+  const auto judgement = judge(context_.self, greeting_->peer(), peer_, context_.host_of(peer_));
+  if (judgement.verdict != Judgement::Verdict::kWelcome) return judgement.disagreement;
+  return Progress::kProven;
+}
+
+void Dial::watch(std::vector<pollfd>& fds) const {
+  if (greeting_) greeting_->watch(fds);
+}
+
+Status Dial::start() {
+  auto socket = open_socket();
+  if (!socket) return socket.status();
+  auto talk = Conversation::connecting(context_.self, peer_, channel_);
+  if (!talk) return talk.status();
+  greeting_.emplace(std::move(socket).value(), std::move(talk).value());
+  return {};
+}
+
+Result<UniqueFd> Dial::open_socket() const {
+  const Address& address = context_.addresses[static_cast<std::size_t>(peer_)];
+  if (channel_ == Channel::kShmControl) return shm::connect_abstract(address.unix_name);
+  const auto endpoint = tcp::parse_endpoint(address.ip, address.port);
+  if (!endpoint) return endpoint.status();
+  return tcp::start_connecting(endpoint.value(), context_.socket_buffer_bytes);
+}
+
+Dial::Progress Dial::refused(const std::string& why) {
+  trouble_ = why;
+  greeting_.reset();
+  pause_ = Deadline::after(kFirstPause_s * (1 << refusals_));
+  ++refusals_;
+  return refusals_ < kMaxRefusals ? Progress::kPending : Progress::kUnreachable;
+}
+
+}  // namespace ring::transport

@@ -1,0 +1,49 @@
+// Dial: one channel to one lower rank, tried until it is proven or the peer turns out unreachable.
+// Thread-safety: none.
+#pragma once
+
+#include <poll.h>  // for pollfd
+
+#include <optional>  // for optional
+#include <string>    // for string
+#include <vector>    // for vector
+
+#include "ring/base/deadline.h"
+#include "ring/base/status.h"
+#include "ring/base/unique_fd.h"
+#include "ring/transport/handshake/greeting.h"
+#include "ring/transport/meeting/context.h"
+
+namespace ring::transport {
+
+class Dial {
+ public:
+  enum class Progress { kPending, kProven, kUnreachable };
+
+  Dial(const Context& context, int peer, Channel channel);
+
+  // kRendezvous when the peer proved itself and disagrees with this rank.
+  [[nodiscard]] Result<Progress> advance();
+  void watch(std::vector<pollfd>& fds) const;
+
+  [[nodiscard]] Channel channel() const noexcept { return channel_; }
+  // What went wrong last, for people; empty while nothing did.
+  [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+  // Once, after kProven.
+  [[nodiscard]] UniqueFd take_socket() noexcept { return greeting_->take_socket(); }
+
+ private:
+  [[nodiscard]] Status start();
+  [[nodiscard]] Result<UniqueFd> open_socket() const;
+  [[nodiscard]] Progress refused(const std::string& why);
+
+  const Context& context_;
+  int peer_;
+  Channel channel_;
+  std::optional<Greeting> greeting_;
+  Deadline pause_ = Deadline::after(0);  // after a refusal
+  int refusals_ = 0;
+  std::string trouble_;
+};
+
+}  // namespace ring::transport

@@ -1,0 +1,168 @@
+#include "ring/transport/meeting/doorman.h"
+
+#include <sys/socket.h>  // for accept4
+
+#include <cerrno>   // for errno
+#include <utility>  // for move
+
+#include "ring/transport/choice.h"
+#include "ring/transport/meeting/handover.h"
+#include "ring/transport/tcp/socket.h"
+
+namespace ring::transport {
+namespace {
+
+// Beside the three connections that each rank may have under way.
+constexpr std::size_t kMaxStrangers = 256;
+
+bool is_of_the_connection(int error) {  // and not of the listener
+  return error == ECONNABORTED || error == EPROTO || error == EPERM || error == EINTR;
+}
+
+void count(std::string& text, int number, const char* what) {
+  if (number == 0) return;
+  text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + what;
+}
+
+}  // namespace
+
+std::string Refusals::describe() const {
+  std::string text;
+  count(text, silent, "silent");
+  count(text, closed, "hung up");
+  count(text, unproven, "without the secret");
+  count(text, other_run, "of another run");
+  count(text, duplicate, "duplicate");
+  count(text, surplus, "too many");
+  return text;
+}
+
+Doorman::Doorman(const Context& context, int tcp_listener, int unix_listener)
+    : context_(context), tcp_listener_(tcp_listener), unix_listener_(unix_listener) {}
+
+Status Doorman::advance(Gathering& gathering) {
+  RING_TRY(accept_from(tcp_listener_, true));
+  RING_TRY(accept_from(unix_listener_, false));
+  for (std::size_t i = 0; i < visitors_.size();) {
+    const auto fate = attend(visitors_[i], gathering);
+    if (!fate) return fate.status();
+    if (fate.value() == Fate::kLeaves) {
+      visitors_.erase(visitors_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return {};
+}
+
+void Doorman::watch(std::vector<pollfd>& fds) const {
+  if (tcp_listener_ >= 0) fds.push_back({tcp_listener_, POLLIN, 0});
+  if (unix_listener_ >= 0) fds.push_back({unix_listener_, POLLIN, 0});
+  for (const Visitor& visitor : visitors_) {
+    if (visitor.proven_rank < 0) {
+      visitor.greeting.watch(fds);
+    } else {
+      fds.push_back({visitor.handover.control.get(), POLLIN, 0});
+    }
+  }
+}
+
+Status Doorman::accept_from(int listener, bool is_tcp) {
+  // Bounded, so that a flood of strangers cannot keep this loop from attending to those inside.
+  for (std::size_t i = 0; listener >= 0 && i < kMaxStrangers; ++i) {
+    UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.valid()) {
+      RING_TRY(let_in(std::move(socket), is_tcp));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return {};
+    } else if (!is_of_the_connection(errno)) {
+      return Status::system("accept", errno, context_.self.rank);
+    }
+  }
+  return {};
+}
+
+Status Doorman::let_in(UniqueFd socket, bool is_tcp) {
+  if (visitors_.size() >= kMaxStrangers + 3 * context_.addresses.size()) {
+    visitors_.erase(visitors_.begin());  // the one that has been here longest
+    ++refusals_.surplus;
+  }
+  if (is_tcp && !tcp::tune(socket.get(), context_.socket_buffer_bytes)) {
+    ++refusals_.closed;  // setting options fails only on a connection that is gone
+    return {};
+  }
+  auto talk = Conversation::accepting(context_.self);
+  if (!talk) return talk.status();
+  visitors_.push_back(Visitor{Greeting(std::move(socket), std::move(talk).value()),
+                              Deadline::after(context_.stranger_timeout_s), -1, ShmConnection()});
+  return {};
+}
+
+Result<Doorman::Fate> Doorman::attend(Visitor& visitor, Gathering& gathering) {
+  if (visitor.proven_rank >= 0) return take_segment(visitor, gathering);
+  switch (visitor.greeting.advance()) {
+    case Greeting::Progress::kProven: return welcome(visitor, gathering);
+    case Greeting::Progress::kUnproven: ++refusals_.unproven; return Fate::kLeaves;
+    case Greeting::Progress::kClosed: ++refusals_.closed; return Fate::kLeaves;
+    case Greeting::Progress::kPending: break;
+  }
+  if (!visitor.deadline.passed()) return Fate::kStays;
+  ++refusals_.silent;
+  return Fate::kLeaves;
+}
+
+Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Gathering& gathering) {
+  const Hello peer = visitor.greeting.peer();
+  const int rank = static_cast<int>(peer.rank);
+  const auto judgement = judge(context_.self, peer, -1, context_.host_of(rank));
+  const bool welcome = judgement.verdict == Judgement::Verdict::kWelcome;
+  if (welcome && gathering.has(rank, peer.channel)) {
+    ++refusals_.duplicate;
+    return Fate::kLeaves;
+  }
+  const bool sent = visitor.greeting.finish();  // also to one who disagrees, so that it learns why
+  if (judgement.verdict == Judgement::Verdict::kDisagrees) return judgement.disagreement;
+  if (!welcome) {
+    ++refusals_.other_run;
+    return Fate::kLeaves;
+  }
+  if (!sent) {
+    ++refusals_.closed;
+    return Fate::kLeaves;
+  }
+  if (peer.channel == Channel::kShmControl) {
+    visitor.proven_rank = rank;
+    visitor.handover.control = visitor.greeting.take_socket();
+    visitor.handover.role = Role::kAcceptor;
+    return take_segment(visitor, gathering);
+  }
+  gathering.add_tcp(rank, peer.channel, visitor.greeting.take_socket(), reason_for(rank, peer.channel));
+  return Fate::kLeaves;
+}
+
+Result<Doorman::Fate> Doorman::take_segment(Visitor& visitor, Gathering& gathering) {
+  const auto done = accept_offer(visitor.handover);
+  if (done && !done.value() && !visitor.deadline.passed()) return Fate::kStays;
+  if (!done || !done.value()) {
+    ++refusals_.closed;  // the peer falls back to tcp, or gives up with the reason
+    return Fate::kLeaves;
+  }
+  if (gathering.has(visitor.proven_rank, Channel::kShmControl)) {
+    ++refusals_.duplicate;
+    return Fate::kLeaves;
+  }
+  gathering.add_shm(visitor.proven_rank, std::move(visitor.handover),
+                    reason_for(visitor.proven_rank, Channel::kShmControl));
+  return Fate::kLeaves;
+}
+
+std::string Doorman::reason_for(int peer, Channel channel) const {
+  const auto& addresses = context_.addresses;
+  const auto choice = choose_path(addresses[static_cast<std::size_t>(context_.self.rank)],
+                                  addresses[static_cast<std::size_t>(peer)]);
+  if (!choice) return choice.status().message();
+  const bool as_chosen = (choice.value().path == Path::kShm) == (channel == Channel::kShmControl);
+  return as_chosen ? choice.value().reason : "same machine, but the peer could not share memory";
+}
+
+}  // namespace ring::transport

@@ -1,0 +1,81 @@
+#include "ring/transport/meeting/gathering.h"
+
+#include <memory>   // for make_unique
+#include <utility>  // for move
+
+#include "ring/transport/memory_link.h"
+#include "ring/transport/tcp/link.h"
+#include "ring/transport/tcp/socket.h"
+
+namespace ring::transport {
+namespace {
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+}  // namespace
+
+Gathering::Gathering(const Context& context) : context_(context), halves_(context.addresses.size()) {
+  mesh_.rank = context.self.rank;
+  mesh_.size = context.self.size;
+  mesh_.hosts = context.hosts;
+  mesh_.reasons.resize(at(mesh_.size));
+  mesh_.links.resize(at(mesh_.size));
+}
+
+bool Gathering::has(int peer, Channel channel) const {
+  if (mesh_.links[at(peer)]) return true;
+  if (channel == Channel::kTcpControl) return halves_[at(peer)].control.valid();
+  return channel == Channel::kTcpData && halves_[at(peer)].data.valid();
+}
+
+void Gathering::add_tcp(int peer, Channel channel, UniqueFd socket, const std::string& reason) {
+  TcpHalf& half = halves_[at(peer)];
+  (channel == Channel::kTcpControl ? half.control : half.data) = std::move(socket);
+  if (!half.control.valid() || !half.data.valid()) return;
+  tcp::bound_silence(half.control.get());
+  Lifeline lifeline(std::move(half.control), peer, context_.host_of(peer));
+  set_link(peer, std::make_unique<tcp::TcpLink>(std::move(lifeline), std::move(half.data)), reason);
+}
+
+void Gathering::add_shm(int peer, ShmConnection connection, const std::string& reason) {
+  Lifeline lifeline(std::move(connection.control), peer, context_.host_of(peer), std::move(connection.process));
+  const RingPair& rings = connection.segment.rings;
+  const bool connector = connection.role == Role::kConnector;
+  RingEnds ends{connection.segment.mapping, connector ? rings.upper : rings.lower,
+                connector ? rings.lower : rings.upper};
+  set_link(peer, std::make_unique<MemoryLink>("shm", std::move(lifeline), std::move(ends)), reason);
+}
+
+std::vector<int> Gathering::missing() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < mesh_.size; ++rank) {
+    if (rank != mesh_.rank && !mesh_.links[at(rank)]) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+Status Gathering::check() {
+  for (auto& link : mesh_.links) {
+    if (link) RING_TRY(link->check());
+  }
+  return {};
+}
+
+void Gathering::watch(std::vector<pollfd>& fds) {
+  for (auto& link : mesh_.links) {
+    if (link) (void)link->arm(kNone, fds);  // without an interest it has nothing to say
+  }
+}
+
+void Gathering::abort(const Status& cause) {
+  for (auto& link : mesh_.links) {
+    if (link) link->send_abort(cause);
+  }
+}
+
+void Gathering::set_link(int peer, std::unique_ptr<Link> link, const std::string& reason) {
+  mesh_.links[at(peer)] = std::move(link);
+  mesh_.reasons[at(peer)] = reason;
+}
+
+}  // namespace ring::transport

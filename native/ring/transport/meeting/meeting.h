@@ -1,0 +1,23 @@
+// meet: one rank meets all others and gets a link to each. Thread-safety: touches only what it is given.
+#pragma once
+
+#include "ring/base/deadline.h"
+#include "ring/base/status.h"
+#include "ring/transport/link.h"
+#include "ring/transport/meeting/context.h"
+#include "ring/transport/meeting/doorman.h"
+
+namespace ring::transport {
+
+struct Doors {
+  int tcp_listener = -1;  // borrowed; -1 for one that there is not
+  int unix_listener = -1;
+};
+
+// Dials every lower rank and lets in every higher one, all at once in one poll loop.
+// kRendezvousTimeout names who is missing at the deadline; kRendezvous when a proven peer disagrees or refuses;
+// kPeerLost or the peer's own cause when one that was already met ends. Peers already met are told.
+// `refusals` gets the count of strangers either way.
+[[nodiscard]] Result<Mesh> meet(const Context& context, Doors doors, Deadline deadline, Refusals& refusals);
+
+}  // namespace ring::transport
