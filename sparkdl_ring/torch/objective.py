@@ -59,7 +59,7 @@ def score(spec: TorchSpec, outputs: Any, labels: Sequence[torch.Tensor]) -> Scor
     figures = [total, *losses] if len(labels) > 1 else [total]
     with torch.no_grad():
         figures += [fn(out.detach(), label) for fn in spec.metrics.values() for out, label in pairs]
-    return Scored(total, tuple(float(f) for f in figures))
+    return Scored(total, tuple(_number(f) for f in figures))
 
 
 def matched(output: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
@@ -79,6 +79,10 @@ def _outputs(outputs: Any, num_labels: int) -> Sequence[torch.Tensor]:
             f"the model gave ({kinds}) for {num_labels} label column(s): return one tensor for each"
         )
     return found
+
+
+def _number(value: Any) -> float:
+    return float(value.detach() if isinstance(value, torch.Tensor) else value)
 
 
 def _scalar(loss: torch.Tensor) -> torch.Tensor:
