@@ -52,6 +52,21 @@ def test_pieces_come_in_order_through_petastorms_reader(work: _Work, threads: in
         assert _ids(chunks) == list(range(40 * GROUP))
 
 
+@pytest.mark.parametrize("threads", [0, 1, 4])
+def test_no_row_is_lost_under_load(work: _Work, threads: int) -> None:
+    """Four row groups, read again and again beside a thread that never rests."""
+    done = threading.Event()
+    busy = threading.Thread(target=lambda: [None for _ in iter(done.is_set, True)])
+    busy.start()
+    try:
+        for _ in range(60):
+            chunks = read_pieces(work.store, work.pieces[:4], COLUMNS, DataConfig(reader_threads=threads))
+            assert _ids(chunks) == list(range(4 * GROUP))
+    finally:
+        done.set()
+        busy.join()
+
+
 def test_the_stream_is_petastorms_own_reader_over_its_own_pool(work: _Work) -> None:
     stream = PieceStream(work, 2)
     try:
