@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,7 +56,7 @@ class DistributedDataParallel(torch.nn.Module):
         size = resolve().comm.bucket_bytes if bucket_bytes is None else bucket_bytes
         self._reducer = Reducer(module, self._comm, size)
         self._register_state_dict_hook(_without_prefix)  # type: ignore[no-untyped-call]
-        self.register_load_state_dict_pre_hook(_with_prefix)  # type: ignore[no-untyped-call]
+        self._register_load_state_dict_pre_hook(_with_prefix)  # type: ignore[no-untyped-call]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the module."""
@@ -105,7 +105,6 @@ def _without_prefix(_: torch.nn.Module, state: dict[str, Any], prefix: str, _met
         state[prefix + name[len(inner) :]] = state.pop(name)
 
 
-def _with_prefix(_: torch.nn.Module, state: Mapping[str, Any], prefix: str, *_rest: Any) -> None:
-    assert isinstance(state, dict)  # load_state_dict works on its own copy
+def _with_prefix(state: dict[str, Any], prefix: str, *_rest: Any) -> None:
     for name in [name for name in state if name.startswith(prefix)]:
         state[f"{prefix}module.{name[len(prefix) :]}"] = state.pop(name)

@@ -62,6 +62,7 @@ def train(job: TrainJob, spec: TorchSpec, comm: Communicator, store: Store) -> T
                 _record(fit, history)
         finally:
             fit.ddp.close()
+    spec.model.eval()  # a trained model is one to predict with, wherever it is loaded
     path = layout.model_path(job.run_id)
     if comm.world.is_chief:
         save_model(store, path, spec.model)

@@ -57,7 +57,7 @@ class ModelRecord:
 
     Args:
         model: The trained module.
-        inputs: Feature columns in the order of the model's arguments.
+        inputs: Feature columns in the order of the model's arguments, as stored.
         prediction: What the model gives for a few rows (rows first), as a numpy array or a tuple of them.
         sample: The input rows of that prediction by column, stored beside the model; optional.
         name: Name of the model inside the run.

@@ -148,8 +148,9 @@ class MLflowTracker:
         self._queue.submit(what, lambda: client.log_batch(run_id, **batch))
 
     def _log_model(self, run_id: str, record: ModelRecord) -> str:
-        from sparkdl_ring.tracking.mlflow_values import signature
+        from sparkdl_ring.tracking.mlflow_values import as_model_takes_it, signature
 
+        record = as_model_takes_it(record)
         active = mlflow.active_run()
         if active is None or active.info.run_id != run_id:
             raise TrackingError(f"run {run_id} is not the active one of this thread")

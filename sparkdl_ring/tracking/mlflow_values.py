@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,26 @@ class ManifestDataset(Dataset):  # type: ignore[misc] # mlflow is not typed for 
             columns = {"features": self.schema.to_json(), "targets": None}
             fields["schema"] = json.dumps({"mlflow_tensorspec": columns})
         return fields
+
+
+def as_model_takes_it(record: ModelRecord) -> ModelRecord:
+    """The record with inputs and sample in the types of the model's tensors, not of the stored columns."""
+    inputs = tuple(replace(c, dtype=_tensor_dtype(c.dtype, record.model)) for c in record.inputs)
+    if record.sample is None:
+        return replace(record, inputs=inputs)
+    sample = {c.name: np.asarray(record.sample[c.name]).astype(c.dtype, copy=False) for c in inputs}
+    return replace(record, inputs=inputs, sample=sample)
+
+
+def _tensor_dtype(dtype: str, model: Any) -> str:
+    """The rule of the torch room: integers are int64, floats what the model's first floating parameter is."""
+    kind = np.dtype(dtype).kind
+    if kind != "f":
+        return "int64" if kind in "iu" else dtype
+    name = next(
+        (str(p.dtype)[len("torch.") :] for p in model.parameters() if p.is_floating_point()), "float32"
+    )
+    return "float32" if name == "bfloat16" else name  # numpy has no bfloat16
 
 
 def signature(record: ModelRecord) -> Any:

@@ -145,6 +145,20 @@ def test_the_model_predicts_after_loading_and_has_a_signature(client):
     assert len(_all_runs(client)) == 1
 
 
+def test_a_column_of_doubles_is_what_the_model_of_floats_takes(client):
+    """Spark's vectors are doubles; pyfunc must give the model its own type."""
+    tracker = MLflowTracker()
+    tracker.start("fit", {}, {})
+    model = torch.nn.Linear(3, 1).eval()
+    sample = np.arange(6.0).reshape(2, 3)
+    prediction = model(torch.from_numpy(sample).float()).detach().numpy()
+    column = ColumnInfo("features", "float64", (3,))
+    uri = tracker.log_model(ModelRecord(model, (column,), prediction, {"features": sample}))
+    tracker.finish("FINISHED")
+    served = mlflow.pyfunc.load_model(uri).predict(sample.astype(np.float32))
+    np.testing.assert_array_equal(served, prediction)
+
+
 class TwoInputs(torch.nn.Module):
     """A model over two columns of two types."""
 
