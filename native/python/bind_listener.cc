@@ -24,6 +24,20 @@ std::unique_ptr<Listener> open(std::string host, std::string transport, std::str
   return std::make_unique<Listener>(value_or_raise(std::move(opened)));
 }
 
+// True when a signal handler raised, on Ctrl-C. Takes the GIL, hence only now and then.
+class SignalCheck {
+ public:
+  bool operator()() {
+    if (!pause_.passed()) return false;
+    pause_ = Deadline::after(0.1);
+    const py::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
+  }
+
+ private:
+  Deadline pause_ = Deadline::after(0.1);
+};
+
 Result<Communicator> meet(Listener& self, const ConnectOptions& options) {
   const py::gil_scoped_release release;
   auto mesh = self.connect(options);
@@ -43,7 +57,10 @@ Communicator connect(Listener& self, int rank, const std::vector<py::bytes>& add
   options.secret = secret;
   options.hosts = std::move(hosts);
   options.deadline = Deadline::after(timeout_s);
-  return value_or_raise(meet(self, options));
+  options.cancelled = SignalCheck{};
+  auto met = meet(self, options);
+  raise_if_interrupted();
+  return value_or_raise(std::move(met));
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ template <typename T>
 // Throws TimeoutError: the caller's own patience ended, the communicator lives.
 [[noreturn]] void raise_timeout(const char* message);
 
+// Throws the Python exception that is set, if one is.
+void raise_if_interrupted();
+
 // Throws what a signal handler raised (KeyboardInterrupt), if one did.
 void raise_pending_signals();
 

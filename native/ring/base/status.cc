@@ -6,23 +6,33 @@ namespace ring {
 
 const char* code_name(Code code) noexcept {
   switch (code) {
-    case Code::kOk: return "ok";
-    case Code::kInvalidArgument: return "invalid_argument";
-    case Code::kPeerLost: return "peer_lost";
-    case Code::kCollectiveTimeout: return "collective_timeout";
-    case Code::kMismatch: return "mismatch";
-    case Code::kRendezvous: return "rendezvous";
-    case Code::kRendezvousTimeout: return "rendezvous_timeout";
-    case Code::kAborted: return "aborted";
-    case Code::kSystem: return "system";
-    case Code::kInternal: return "internal";
+    case Code::kOk:
+      return "ok";
+    case Code::kInvalidArgument:
+      return "invalid_argument";
+    case Code::kPeerLost:
+      return "peer_lost";
+    case Code::kCollectiveTimeout:
+      return "collective_timeout";
+    case Code::kMismatch:
+      return "mismatch";
+    case Code::kRendezvous:
+      return "rendezvous";
+    case Code::kRendezvousTimeout:
+      return "rendezvous_timeout";
+    case Code::kAborted:
+      return "aborted";
+    case Code::kSystem:
+      return "system";
+    case Code::kInternal:
+      return "internal";
   }
   return "unknown";
 }
 
 Status::Status(Code code, std::string message, int rank, std::string host)
     : state_(std::make_shared<const State>(
-          State{code, std::move(message), rank, std::move(host), nullptr})) {}
+          State{code, std::move(message), rank, std::move(host), nullptr, {}})) {}
 
 Status Status::system(const std::string& what, int error, int rank) {
   char buffer[128] = {};
@@ -55,6 +65,20 @@ Status Status::because(Status cause) const {
   Status result;
   result.state_ = std::make_shared<const State>(std::move(copy));
   return result;
+}
+
+Status Status::with_missing(std::vector<int> ranks) const {
+  if (!state_) return *this;
+  State copy = *state_;
+  copy.missing = std::move(ranks);
+  Status result;
+  result.state_ = std::make_shared<const State>(std::move(copy));
+  return result;
+}
+
+const std::vector<int>& Status::missing() const noexcept {
+  static const std::vector<int> none;
+  return state_ ? state_->missing : none;
 }
 
 }  // namespace ring

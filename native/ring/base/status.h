@@ -5,6 +5,7 @@
 #include <string>   // for string
 #include <utility>  // for move
 #include <variant>  // for variant
+#include <vector>   // for vector
 
 namespace ring {
 
@@ -46,6 +47,10 @@ class [[nodiscard]] Status {
   // This failure, seen from a caller that adds what it was doing.
   [[nodiscard]] Status because(Status cause) const;
 
+  // The same failure with all the ranks that did not come, for kRendezvousTimeout.
+  [[nodiscard]] Status with_missing(std::vector<int> ranks) const;
+  [[nodiscard]] const std::vector<int>& missing() const noexcept;
+
  private:
   struct State {
     Code code;
@@ -53,6 +58,7 @@ class [[nodiscard]] Status {
     int rank;
     std::string host;
     std::shared_ptr<const State> cause;
+    std::vector<int> missing;
   };
   std::shared_ptr<const State> state_;
 };
@@ -61,8 +67,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::move(value)) {}          // NOLINT: implicit by design
-  Result(Status status) : content_(std::move(status)) {}   // NOLINT: implicit by design
+  Result(T value) : content_(std::move(value)) {}         // NOLINT: implicit by design
+  Result(Status status) : content_(std::move(status)) {}  // NOLINT: implicit by design
 
   [[nodiscard]] bool is_ok() const noexcept { return std::holds_alternative<T>(content_); }
   [[nodiscard]] explicit operator bool() const noexcept { return is_ok(); }
@@ -78,9 +84,9 @@ class [[nodiscard]] Result {
 }  // namespace ring
 
 // Returns early from a function whose result type takes a Status.
-#define RING_TRY(expression)                                      \
-  do {                                                            \
-    if (auto ring_try_status = (expression); !ring_try_status) {  \
-      return ring_try_status;                                     \
-    }                                                             \
+#define RING_TRY(expression)                                     \
+  do {                                                           \
+    if (auto ring_try_status = (expression); !ring_try_status) { \
+      return ring_try_status;                                    \
+    }                                                            \
   } while (false)

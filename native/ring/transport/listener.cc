@@ -45,6 +45,7 @@ Context make_context(const ConnectOptions& options, std::vector<Address> address
   context.ring_bytes = options.ring_bytes;
   context.socket_buffer_bytes = options.socket_buffer_bytes;
   context.stranger_timeout_s = options.stranger_timeout_s;
+  context.cancelled = options.cancelled;
   return context;
 }
 

@@ -3,10 +3,11 @@
 // A fork between open and connect is fine as long as one side alone goes on with it.
 #pragma once
 
-#include <cstddef>  // for size_t
-#include <cstdint>  // for uint64_t
-#include <string>   // for string
-#include <vector>   // for vector
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint64_t
+#include <functional>  // for function
+#include <string>      // for string
+#include <vector>      // for vector
 
 #include "ring/base/deadline.h"
 #include "ring/base/status.h"
@@ -34,6 +35,7 @@ struct ConnectOptions {
   std::size_t ring_bytes = std::size_t{512} << 10;  // each direction of each shm link; a power of two
   int socket_buffer_bytes = 0;                      // of TCP sockets; 0: the system's
   double stranger_timeout_s = 5.0;                  // how long a visitor may take to prove itself
+  std::function<bool()> cancelled;                  // asked all the time; true gives up with kAborted
 };
 
 class Listener {
@@ -43,8 +45,8 @@ class Listener {
   // Opaque bytes for all other ranks; at most 1 KB.
   [[nodiscard]] std::string address() const { return encode_address(address_); }
 
-  // Meets all ranks; see meet() for the failures, and kInvalidArgument for options that cannot be. The listener
-  // is closed afterwards, whatever came of it: a next generation opens a new one.
+  // Meets all ranks; see meet() for the failures, and kInvalidArgument for options that cannot be. The
+  // listener is closed afterwards, whatever came of it: a next generation opens a new one.
   [[nodiscard]] Result<Mesh> connect(const ConnectOptions& options);
 
   // Connections that were refused during `connect`.

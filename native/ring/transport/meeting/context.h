@@ -1,9 +1,10 @@
 // Context: what all parts of one meeting know. Immutable while the meeting lasts; owned by it.
 #pragma once
 
-#include <cstddef>  // for size_t
-#include <string>   // for string
-#include <vector>   // for vector
+#include <cstddef>     // for size_t
+#include <functional>  // for function
+#include <string>      // for string
+#include <vector>      // for vector
 
 #include "ring/transport/address.h"
 #include "ring/transport/handshake/conversation.h"
@@ -12,11 +13,12 @@ namespace ring::transport {
 
 struct Context {
   Identity self;
-  std::vector<Address> addresses;  // by rank
-  std::vector<std::string> hosts;  // by rank
-  std::size_t ring_bytes = 0;      // of each direction of a shm link
-  int socket_buffer_bytes = 0;     // 0: the system's
-  double stranger_timeout_s = 0;   // how long a visitor may take to prove itself
+  std::vector<Address> addresses;   // by rank
+  std::vector<std::string> hosts;   // by rank
+  std::size_t ring_bytes = 0;       // of each direction of a shm link
+  int socket_buffer_bytes = 0;      // 0: the system's
+  double stranger_timeout_s = 0;    // how long a visitor may take to prove itself
+  std::function<bool()> cancelled;  // see ConnectOptions
 
   // Takes any number, also what an unproven hello claims.
   [[nodiscard]] std::string host_of(int rank) const {

@@ -28,6 +28,7 @@ class Meeting {
       RING_TRY(gathering_.check());
       if (gathering_.missing().empty()) return {};
       if (deadline.passed()) return timed_out();
+      if (context_.cancelled && context_.cancelled()) return given_up();
       RING_TRY(sleep(deadline));
     }
   }
@@ -37,7 +38,8 @@ class Meeting {
   [[nodiscard]] const Refusals& refusals() const { return doorman_.refusals(); }
 
  private:
-  // Looks at every pair that this rank is in, so that both ends of one that cannot be see it before they wait.
+  // Looks at every pair that this rank is in, so that both ends of one that cannot be see it before they
+  // wait.
   Status plan_dialling() {
     const int self = context_.self.rank;
     const auto& own = context_.addresses[static_cast<std::size_t>(self)];
@@ -72,7 +74,14 @@ class Meeting {
     }
     const std::string strangers = doorman_.refusals().describe();
     if (!strangers.empty()) text += "; connections refused here: " + strangers;
-    return {Code::kRendezvousTimeout, text, missing.front(), context_.host_of(missing.front())};
+    return Status(Code::kRendezvousTimeout, text, missing.front(), context_.host_of(missing.front()))
+        .with_missing(missing);
+  }
+
+  Status given_up() const {
+    const int self = context_.self.rank;
+    return {Code::kAborted, context_.name_of(self) + " gave up meeting the others", self,
+            context_.host_of(self)};
   }
 
   std::string trouble_with(int peer) const {
