@@ -1,0 +1,125 @@
+// Addresses: what is published is read back, everything else is refused. And the choice between two of them.
+#include <doctest/doctest.h>
+
+#include <random>  // for mt19937
+#include <string>  // for string
+
+#include "ring/transport/address.h"
+#include "ring/transport/choice.h"
+
+namespace {
+
+using namespace ring::transport;
+using ring::Bytes;
+using ring::Code;
+
+ring::Result<Address> parse(const std::string& blob) { return parse_address(Bytes(blob.data(), blob.size())); }
+
+Address on(const std::string& machine, Policy policy = Policy::kAuto) {
+  Address address{policy, "", 0, "", machine};
+  if (policy != Policy::kShm) {
+    address.ip = "10.0.0.1";
+    address.port = 4000;
+  }
+  if (policy != Policy::kTcp) address.unix_name = "name-" + machine;
+  return address;
+}
+
+Path path_of(const Address& a, const Address& b) {
+  const auto one = choose_path(a, b);
+  const auto two = choose_path(b, a);
+  REQUIRE(one);
+  REQUIRE(two);
+  CHECK(one.value().path == two.value().path);
+  CHECK(one.value().may_fall_back == two.value().may_fall_back);
+  CHECK_FALSE(one.value().reason.empty());
+  return one.value().path;
+}
+
+}  // namespace
+
+TEST_CASE("addresses come back, IPv4 and IPv6") {
+  for (const char* ip : {"127.0.0.1", "::1", "fe80::1", "2001:db8::42"}) {
+    Address address = on("m");
+    address.ip = ip;
+    const auto back = parse(encode_address(address));
+    REQUIRE_MESSAGE(back, back.status().message());
+    CHECK(back.value().ip == ip);
+    CHECK(back.value().port == 4000);
+    CHECK(back.value().unix_name == "name-m");
+    CHECK(back.value().machine == "m");
+    CHECK(back.value().policy == Policy::kAuto);
+  }
+}
+
+TEST_CASE("the longest address stays within the bound") {
+  Address address = on(std::string(5000, 'm'));
+  address.unix_name = std::string(5000, 'u');
+  CHECK(encode_address(address).size() <= kMaxAddressBytes);
+  CHECK(parse(encode_address(address)));
+}
+
+TEST_CASE("addresses that nobody could have published are refused") {
+  Address name = on("m");
+  name.ip = "localhost";
+  Address no_port = on("m");
+  no_port.port = 0;
+  Address nothing{Policy::kAuto, "", 0, "", "m"};
+  Address zero = on("m");
+  zero.unix_name = std::string("a\0b", 3);
+  for (const Address& bad : {name, no_port, nothing, zero, on("")}) {
+    CHECK(parse(encode_address(bad)).status().code() == Code::kInvalidArgument);
+  }
+  CHECK_FALSE(parse(""));
+  CHECK_FALSE(parse("127.0.0.1:80"));
+  CHECK_FALSE(parse(std::string(2000, 'x')));
+  std::string newer = encode_address(on("m"));
+  newer[4] = 9;
+  CHECK(parse(newer).status().message().find("version 9") != std::string::npos);
+}
+
+TEST_CASE("truncated, longer and mutated addresses never get past the parser unharmed or harm it") {
+  const std::string blob = encode_address(on("machine"));
+  for (std::size_t kept = 0; kept < blob.size(); ++kept) CHECK_FALSE(parse(blob.substr(0, kept)));
+  CHECK_FALSE(parse(blob + "x"));
+  std::mt19937 random(4);
+  for (int round = 0; round < 20000; ++round) {
+    std::string mutated = blob;
+    for (unsigned i = 0; i <= random() % 3; ++i) mutated[random() % mutated.size()] = static_cast<char>(random());
+    if (random() % 4 == 0) mutated.resize(random() % (2 * mutated.size()));
+    const auto parsed = parse(mutated);
+    if (parsed) CHECK(encode_address(parsed.value()) == mutated);
+  }
+}
+
+TEST_CASE("ranks of one machine share memory, others do not, and wishes are heard") {
+  CHECK(path_of(on("a"), on("a")) == Path::kShm);
+  CHECK(path_of(on("a"), on("b")) == Path::kTcp);
+  CHECK(path_of(on("a", Policy::kTcp), on("a")) == Path::kTcp);
+  CHECK(path_of(on("a", Policy::kShm), on("a")) == Path::kShm);
+  CHECK_FALSE(choose_path(on("a", Policy::kShm), on("a")).value().may_fall_back);
+  CHECK(choose_path(on("a"), on("a")).value().may_fall_back);
+  Address without_unix = on("a");
+  without_unix.unix_name.clear();
+  CHECK(path_of(on("a"), without_unix) == Path::kTcp);
+}
+
+TEST_CASE("wishes that exclude each other are an error that says so") {
+  const auto across = choose_path(on("a", Policy::kShm), on("b", Policy::kShm)).status();
+  CHECK(across.code() == Code::kRendezvous);
+  CHECK(across.message().find("'a' and 'b'") != std::string::npos);
+  CHECK(choose_path(on("a", Policy::kTcp), on("a", Policy::kShm)).status().code() == Code::kRendezvous);
+}
+
+TEST_CASE("this machine has one name") {
+  CHECK_FALSE(this_machine().empty());
+  CHECK(this_machine().size() <= kMaxMachine);
+  if (this_machine().rfind("unknown-", 0) != 0) CHECK(this_machine() == this_machine());
+}
+
+TEST_CASE("the names of the transports") {
+  CHECK(parse_policy("auto").value() == Policy::kAuto);
+  CHECK(parse_policy("shm").value() == Policy::kShm);
+  CHECK(parse_policy("tcp").value() == Policy::kTcp);
+  CHECK(parse_policy("TCP").status().code() == Code::kInvalidArgument);
+}
