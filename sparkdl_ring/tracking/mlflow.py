@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any
 
-from sparkdl_ring.config import scoped_environment
+from sparkdl_ring.config import environment, scoped_environment
 from sparkdl_ring.errors import MissingDependencyError, TrackingError
 from sparkdl_ring.job import EpochRecord
 from sparkdl_ring.log import get_logger
@@ -33,7 +33,8 @@ except ImportError as error:
 
 _log = get_logger(__name__)
 _PARAMS_A_CALL = 100
-_IMPATIENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "5"}
+_IMPATIENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "15"}
+"""For the first and the last call: MLflow's own patience with a server that is gone is minutes."""
 
 
 class MLflowTracker:
@@ -62,7 +63,7 @@ class MLflowTracker:
         tags: Mapping[str, str],
         datasets: Sequence[DatasetRecord] = (),
     ) -> str | None:
-        with _never_fatal("open a run"):
+        with _never_fatal("open a run"), _impatient():
             self._open(run_name)
         if self._run_id is None:
             return None
@@ -112,7 +113,7 @@ class MLflowTracker:
         if lost:
             _log.warning("tracking: %d record(s) of run %s were lost", lost, run_id)
         if self._owned:
-            with _never_fatal("end the run"), scoped_environment(_IMPATIENT) if lost else nullcontext():
+            with _never_fatal("end the run"), _impatient() if lost else nullcontext():
                 _end(self._client, run_id, status)
 
     def _open(self, run_name: str) -> None:
@@ -190,6 +191,11 @@ def _example(record: ModelRecord) -> Any:
 def _requirements() -> list[str]:
     # Told outright: else MLflow loads the model in another process to find out.
     return [f"{package}=={version(package).split('+')[0]}" for package in ("torch", "cloudpickle", "numpy")]
+
+
+def _impatient() -> scoped_environment:
+    """Short waits inside a block, where the user has not set them."""
+    return scoped_environment({k: v for k, v in _IMPATIENT.items() if k not in environment()})
 
 
 class _never_fatal:  # noqa: N801 - used as a verb

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from sparkdl_ring.config import scoped_environment
+from sparkdl_ring.config import environment
 from sparkdl_ring.job import EpochRecord
 from sparkdl_ring.tracking import ColumnInfo, DatasetRecord, MLflowTracker, ModelRecord, run_tags
 
@@ -218,13 +218,15 @@ def dead_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_a_server_that_never_answers_costs_a_warning(client, dead_port, caplog):
+def test_a_server_that_never_answers_costs_a_warning(client, dead_port, caplog, monkeypatch):
+    waits = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "1"}
+    monkeypatch.setattr("sparkdl_ring.tracking.mlflow._IMPATIENT", waits)
     mlflow.set_tracking_uri(f"http://127.0.0.1:{dead_port}")
-    with scoped_environment({"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "1"}):
-        tracker = MLflowTracker()
-        assert tracker.start("fit", {}, {}) is None
-        _epochs(tracker, [1.0])
-        tracker.finish("FINISHED")
+    tracker = MLflowTracker()
+    assert tracker.start("fit", {}, {}) is None
+    _epochs(tracker, [1.0])
+    tracker.finish("FINISHED")
+    assert not waits.keys() & environment().keys()
     assert len([r for r in caplog.records if r.name.startswith("sparkdl_ring")]) == 1
 
 
