@@ -28,9 +28,14 @@ def test_another_seed_epoch_or_rank_draws_other_numbers(other):
 
 def test_states_come_back_even_after_a_failure():
     before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
-    with pytest.raises(KeyError), random_state_kept():
+
+    @random_state_kept()
+    def fail() -> None:
         seed_epoch(1, 2, 3)
         raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert torch.equal(torch.get_rng_state(), before[0])
     assert np.random.get_state()[1].tolist() == before[1]
     assert random.getstate() == before[2]
