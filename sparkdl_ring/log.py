@@ -25,6 +25,13 @@ def get_logger(name: str) -> logging.LoggerAdapter[logging.Logger]:
     return _Prefix(logging.getLogger(name), {})
 
 
+def place() -> tuple[int, int] | None:
+    """Rank and size of this process once a launcher has told it, also before the ranks have met."""
+    if _Prefix.rank is None or _Prefix.size is None:
+        return None
+    return _Prefix.rank, _Prefix.size
+
+
 def set_place(rank: int | None, size: int | None) -> None:
     """Sets (or with ``None`` clears) the rank and size shown in each line of this process."""
     _Prefix.rank = rank

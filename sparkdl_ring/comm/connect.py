@@ -38,6 +38,8 @@ def connect(
         LaunchError: Versions differ between ranks or driver.
         ConfigError: A setting does not fit this host.
     """
+    if world.size == 1:
+        return _connect_alone(world, config, driver)
     from sparkdl_ring._native import Listener
 
     deadline = time.monotonic() + config.connect_timeout_s
@@ -95,6 +97,15 @@ def in_process(size: int, config: CommConfig | None = None) -> list[Communicator
     places = [World(rank, size, local_rank=rank, local_size=size) for rank in range(size)]
     group = zip(inproc_group(size), places, strict=True)
     return [Communicator(native, world, chosen.timeout_s) for native, world in group]
+
+
+def _connect_alone(world: World, config: CommConfig, driver: Versions | None) -> Communicator:
+    """One rank has nobody to meet; versions are still compared with the driver's."""
+    from sparkdl_ring._native import inproc_group
+
+    mine = [greetings_of.greet(world, hosts.host_id(), hosts.LOOPBACK, b"")]
+    greetings_of.check(mine, driver)
+    return Communicator(inproc_group(1)[0], greetings_of.placed(world, mine), config.timeout_s)
 
 
 def _meet(rendezvous: Rendezvous, mine: Greeting, timeout_s: float) -> Sequence[Greeting]:

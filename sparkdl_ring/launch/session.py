@@ -66,6 +66,8 @@ def _settings(slots: int) -> dict[str, str]:
         "spark.pyspark.python": sys.executable,
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.python.worker.faulthandler.enabled": "true",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
         "spark.sql.shuffle.partitions": str(slots),
         "spark.sql.warehouse.dir": scratch.as_uri(),
     }

@@ -14,7 +14,7 @@ from sparkdl_ring.launch.api import LaunchOptions
 from sparkdl_ring.launch.board import Board
 from sparkdl_ring.launch.payload import decode_result, encode_call
 from sparkdl_ring.launch.preflight import check_slots
-from sparkdl_ring.launch.spark_job import JobFailedError, SparkJob
+from sparkdl_ring.launch.spark_job import SparkJob
 from sparkdl_ring.launch.spark_report import explain
 from sparkdl_ring.launch.spark_task import SCHEMA, barrier_task
 from sparkdl_ring.launch.task import TaskSpec, specify
@@ -56,11 +56,11 @@ class SparkLauncher:
         with _board(spark, options) as board:
             spec = specify(call, num_workers, options, board)
             job = SparkJob(spark, _stage(spark, spec).collect)
-            try:
-                rows = job.run(options.on_poll, options.poll_s)
-            except JobFailedError as failed:
-                raise explain(failed.error, board) from None
-        return gather(((row["rank"], row["part"], bytes(row["data"])) for row in rows), num_workers)
+            outcome = job.run(options.on_poll, options.poll_s)
+            if outcome.error is not None:
+                raise explain(outcome.error, board)
+        rows = ((row["rank"], row["part"], bytes(row["data"])) for row in outcome.answer)
+        return gather(rows, num_workers)
 
     def session(self) -> SparkSession:
         """The session in use.
@@ -123,5 +123,6 @@ def _board(spark: SparkSession, options: LaunchOptions) -> Iterator[Board | None
 def _shares_disk(spark: SparkSession) -> bool:
     if not str(spark.conf.get("spark.master", "")).startswith("local"):
         return False
-    client = getattr(spark, "client", None)  # only Connect sessions have one
-    return client is None or str(getattr(client, "host", "")) in _LOOPBACK
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        return True
+    return str(getattr(spark.client, "host", "")) in _LOOPBACK

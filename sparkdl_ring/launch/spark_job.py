@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparkdl_ring.log import get_logger
@@ -16,12 +17,17 @@ _log = get_logger(__name__)
 _CANCEL_S = 4.0
 
 
-class JobFailedError(Exception):
-    """Carries what a Spark action raised, apart from what the caller's own code raises."""
+@dataclass(frozen=True)
+class Outcome:
+    """How the action ended.
 
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.error = error
+    Args:
+        answer: What it returned.
+        error: What it raised, or ``None``.
+    """
+
+    answer: Any = None
+    error: BaseException | None = None
 
 
 class SparkJob:
@@ -42,19 +48,15 @@ class SparkJob:
         self._action = action
         self._tag = f"sparkdl-ring-{secrets.token_hex(8)}"
         self._done = threading.Event()
-        self._answer: Any = None
-        self._error: BaseException | None = None
+        self._outcome = Outcome()
         self._thread = InheritableThread(target=self._work, session=spark, name="ring-spark-job", daemon=True)
 
-    def run(self, on_poll: Callable[[], None] | None, poll_s: float) -> Any:
-        """Starts the action and returns what it returns.
+    def run(self, on_poll: Callable[[], None] | None, poll_s: float) -> Outcome:
+        """Starts the action and waits for it; what this thread itself raises cancels the job.
 
         Args:
             on_poll: Called in this thread about every ``poll_s``.
             poll_s: Seconds.
-
-        Raises:
-            JobFailedError: The action raised.
         """
         self._thread.start()
         try:
@@ -65,16 +67,14 @@ class SparkJob:
             self._cancel()
             raise
         self._thread.join()
-        if self._error is not None:
-            raise JobFailedError(self._error)
-        return self._answer
+        return self._outcome
 
     def _work(self) -> None:
         try:
             self._spark.addTag(self._tag)
-            self._answer = self._action()
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            self._error = error
+            self._outcome = Outcome(answer=self._action())
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+            self._outcome = Outcome(error=error)
         finally:
             self._done.set()
 

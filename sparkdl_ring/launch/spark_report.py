@@ -40,7 +40,8 @@ def crash_in(text: str) -> Death | None:
     crash, task = _CRASH.search(text), _TASK.search(text)
     if crash is None or task is None:
         return None
-    return Death(int(task.group(2)), f"died without an exception: {crash.group(0).strip()}")
+    words = crash.group(0).partition("Consider setting")[0].strip()
+    return Death(int(task.group(2)), f"died without an exception: {words}")
 
 
 def _unknown(text: str, error: BaseException) -> LaunchError:
