@@ -38,7 +38,9 @@ class Communicator:
     ) -> Work:
         """``recv`` (may equal ``send``) gets the reduction of ``count`` elements over all ranks."""
 
-    def broadcast(self, buffer: int, count: int, dtype: int, root: int, timeout_s: float, label: str = "") -> Work: ...
+    def broadcast(
+        self, buffer: int, count: int, dtype: int, root: int, timeout_s: float, label: str = ""
+    ) -> Work: ...
     def allgather(
         self, send: int, recv: int, counts: Sequence[int], dtype: int, timeout_s: float, label: str = ""
     ) -> Work:
@@ -54,7 +56,7 @@ class Communicator:
         timeout_s: float,
         label: str = "",
     ) -> Work:
-        """``send`` holds ``sum(counts)`` elements; ``recv`` gets this rank's ``counts[rank]`` reduced ones."""
+        """``send`` holds ``sum(counts)`` elements; ``recv`` gets its ``counts[rank]`` reduced ones."""
 
     def barrier(self, timeout_s: float, label: str = "") -> Work: ...
     def abort(self, reason: str) -> None:
@@ -87,7 +89,7 @@ class Listener:
         timeout_s: float,
         hosts: Sequence[str] = (),
     ) -> Communicator:
-        """Meets all ranks (``addresses`` in rank order); raises RendezvousTimeoutError naming who is missing."""
+        """Meets all ranks (``addresses`` by rank); RendezvousTimeoutError names who is missing."""
 
     def close(self) -> None: ...
 

@@ -114,8 +114,9 @@ def explain(
     env = os.environ if environ is None else environ
     conf = spark_conf or {}
     settings = []
+    defaults = RingConfig()
     for section in fields(RingConfig):
-        for item in fields(section.default_factory()):  # type: ignore[misc,arg-type]
+        for item in fields(getattr(defaults, section.name)):
             name = f"{section.name}.{item.name}"
             raw, source = _lookup(name, given, env, conf, item.default)
             settings.append(Setting(name, _cast(name, raw, item.default), source, item.metadata["doc"]))
