@@ -1,7 +1,6 @@
 """Feature columns of a frame as one struct column, in the order and types that the model was trained with.
 
-Nulls and rows of another length are refused by Spark itself while it reads them: pandas, where the model
-runs, cannot tell a null from NaN.
+Nulls and rows of another length are refused by Spark itself while it reads them, by the column's name.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.ml import Model
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -86,9 +87,24 @@ class RingModel(Model, ModelParams, RingReadWrite):  # type: ignore[misc]
 
 
 def _udf(inference: Inference) -> Any:
+    if not hasattr(F, "arrow_udf"):  # before Spark 4.1
+        return _pandas_udf(inference)
+
+    @F.arrow_udf(inference.sql_type)  # type: ignore[untyped-decorator]
+    def predict(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        yield from inference.run(structs)
+
+    return predict
+
+
+def _pandas_udf(inference: Inference) -> Any:
+    """The same through pandas, which turns a prediction of NaN into a null."""
+
     @F.pandas_udf(inference.sql_type)  # type: ignore[untyped-decorator]
     def predict(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        yield from inference.run(frames)
+        structs = (pa.RecordBatch.from_pandas(frame).to_struct_array() for frame in frames)
+        for predicted in inference.run(structs):
+            yield pa.RecordBatch.from_struct_array(predicted).to_pandas()
 
     return predict
 

@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sparkdl_ring.errors import ConfigError
 
 Array = npt.NDArray[Any]
 
-_SCALARS = {"b": "boolean", "i": "bigint", "u": "bigint", "f": "double"}
-_ITEMS = {"b": "boolean", "i": "bigint", "u": "bigint", "f": "float"}
+_SCALARS = {
+    "b": ("boolean", np.bool_),
+    "i": ("bigint", np.int64),
+    "u": ("bigint", np.int64),
+    "f": ("double", np.float64),
+}
+_ITEMS = {**_SCALARS, "f": ("float", np.float32)}
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,10 @@ class OutputSpec:
     @property
     def sql_type(self) -> str:
         """A number becomes a double (what Spark's evaluators take), several become an array as they are."""
-        kind = np.dtype(self.dtype).kind
-        if not self.shape:
-            return _SCALARS[kind]
-        return f"array<{'double' if self.dtype == 'float64' else _ITEMS[kind]}>"
+        return f"array<{self._stored[0]}>" if self.shape else self._stored[0]
 
-    def values(self, rows: Array) -> list[Any] | Array:
-        """Rows as a pandas column of :attr:`sql_type`.
+    def to_arrow(self, rows: Array) -> pa.Array:
+        """Rows as an Arrow array of :attr:`sql_type`; NaN stays NaN.
 
         Args:
             rows: Rows first.
@@ -51,7 +54,22 @@ class OutputSpec:
             raise ConfigError(
                 f"the model gave rows of shape {found.shape[1:]}, but {self.shape} when it was fit"
             )
-        return list(found) if self.shape else found
+        values = pa.array(np.ascontiguousarray(found).reshape(-1).astype(self._stored[1], copy=False))
+        if not self.shape:
+            return values
+        offsets = np.arange(len(found) + 1, dtype=np.int32) * self.shape[0]
+        return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+    def empty(self) -> Array:
+        """No rows."""
+        return np.empty((0, *self.shape), dtype=self.dtype)
+
+    @property
+    def _stored(self) -> tuple[str, Any]:
+        kind = np.dtype(self.dtype).kind
+        if self.shape and self.dtype != "float64":
+            return _ITEMS[kind]
+        return _SCALARS[kind]
 
 
 def per_row(rows: Array) -> Array:

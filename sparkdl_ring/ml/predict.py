@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 
 from sparkdl_ring.data import ColumnSpec
-from sparkdl_ring.ml.outputs import Array, OutputSpec
+from sparkdl_ring.ml.outputs import Array, OutputSpec, per_row
 from sparkdl_ring.ml.ship import Parcel
 
 Predictor = Callable[[Sequence[Array]], list[Array]]
@@ -45,23 +44,24 @@ class Inference:
     @property
     def sql_type(self) -> str:
         """A struct with one field ``p<n>`` for each output."""
-        return ", ".join(f"p{index} {output.sql_type}" for index, output in enumerate(self.outputs))
+        fields = (f"p{index}: {output.sql_type}" for index, output in enumerate(self.outputs))
+        return f"struct<{', '.join(fields)}>"
 
-    def run(self, frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """One frame of predictions for each frame of features."""
+    def run(self, structs: Iterable[pa.StructArray]) -> Iterator[pa.StructArray]:
+        """One struct array of predictions for each struct array of features (fields ``f<n>``)."""
         predictor = loaded(self.parcel, self.loader, [spec.name for spec in self.features])
-        for frame in frames:
-            yield self._frame(predictor, frame)
+        for struct in structs:
+            yield self._predicted(predictor, struct)
 
-    def _frame(self, predictor: Predictor, frame: pd.DataFrame) -> pd.DataFrame:
-        columns = [_array(frame[f"f{index}"], spec) for index, spec in enumerate(self.features)]
-        parts: list[list[Array]] = [[] for _ in self.outputs]
-        for start in range(0, len(frame), self.batch_size):
+    def _predicted(self, predictor: Predictor, struct: pa.StructArray) -> pa.StructArray:
+        columns = [_array(column, spec) for column, spec in zip(struct.flatten(), self.features, strict=True)]
+        parts: list[list[Array]] = [[spec.empty()] for spec in self.outputs]
+        for start in range(0, len(struct), self.batch_size):
             given = predictor([column[start : start + self.batch_size] for column in columns])
             for part, output in zip(parts, given, strict=True):
-                part.append(output)
-        named = zip(self.outputs, parts, strict=True)
-        return pd.DataFrame({f"p{i}": _values(spec, part) for i, (spec, part) in enumerate(named)})
+                part.append(per_row(output))
+        arrays = [spec.to_arrow(np.concatenate(part)) for spec, part in zip(self.outputs, parts, strict=True)]
+        return pa.StructArray.from_arrays(arrays, names=[f"p{index}" for index in range(len(arrays))])
 
 
 def loaded(parcel: Parcel, loader: Loader, features: Sequence[str]) -> Predictor:
@@ -75,12 +75,8 @@ def loaded(parcel: Parcel, loader: Loader, features: Sequence[str]) -> Predictor
     return predictor
 
 
-def _array(series: Any, spec: ColumnSpec) -> Array:
-    if not spec.shape:
-        return np.array(series, dtype=spec.dtype)
-    rows = list(series)
-    return np.array(rows, dtype=spec.dtype).reshape(len(rows), *spec.shape)
-
-
-def _values(spec: OutputSpec, parts: Sequence[Array]) -> Any:
-    return spec.values(np.concatenate(parts)) if parts else []
+def _array(column: pa.Array, spec: ColumnSpec) -> Array:
+    """Rows first. Nulls and rows of another length never come here: Spark has refused them."""
+    values = column.flatten() if spec.shape else column
+    array: Array = values.to_numpy(zero_copy_only=False).astype(spec.dtype, copy=False)
+    return array.reshape(len(column), *spec.shape)

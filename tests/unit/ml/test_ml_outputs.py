@@ -24,7 +24,7 @@ from sparkdl_ring.ml.outputs import OutputSpec, describe
 def test_types(output: np.ndarray, sql_type: str) -> None:
     (spec,) = describe([output], ["p"], 3)
     assert spec.sql_type == sql_type
-    assert len(spec.values(output)) == 3
+    assert len(spec.to_arrow(output)) == 3
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,13 @@ def test_what_fits_no_column_is_refused(outputs: list[np.ndarray], message: str)
 
 def test_rows_of_another_shape_are_refused() -> None:
     with pytest.raises(ConfigError, match="when it was fit"):
-        OutputSpec("float32", (2,)).values(np.zeros((3, 4), np.float32))
+        OutputSpec("float32", (2,)).to_arrow(np.zeros((3, 4), np.float32))
+
+
+def test_values_and_nan_stay_what_they_are() -> None:
+    one, two = OutputSpec("float32", ()), OutputSpec("float32", (2,))
+    rows = np.array([[1, np.nan], [3, 4]], np.float32)
+    assert str(one.to_arrow(rows[:, :1]).to_pylist()) == "[1.0, 3.0]"
+    assert str(one.to_arrow(rows[:, 1]).to_pylist()) == "[nan, 4.0]"
+    assert str(two.to_arrow(rows.T).to_pylist()) == "[[1.0, 3.0], [nan, 4.0]]"
+    assert two.to_arrow(two.empty()).to_pylist() == []

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sparkdl_ring.data import ColumnSpec
@@ -52,30 +52,32 @@ def _inference(recorder: _Recorder, batch_size: int = 4) -> Inference:
     return Inference(parcel, recorder, _FEATURES, _OUTPUTS, batch_size)
 
 
-def _frame(rows: int, first: int = 0) -> pd.DataFrame:
-    numbers = np.arange(first, first + rows)
-    return pd.DataFrame({"f0": numbers, "f1": [np.array([n, 1], np.float32) for n in numbers]})
+def _struct(rows: int, first: int = 0) -> pa.StructArray:
+    numbers = range(first, first + rows)
+    pairs = pa.array([[n, 1] for n in numbers], pa.list_(pa.float32()))
+    return pa.StructArray.from_arrays([pa.array(numbers, pa.int64()), pairs], names=["f0", "f1"])
 
 
-def test_rows_keep_their_order_over_batches_and_frames() -> None:
+def test_rows_keep_their_order_over_batches_and_arrays() -> None:
     recorder = _Recorder()
-    frames = list(_inference(recorder).run(iter([_frame(10), _frame(3, 10)])))
+    whole = _struct(20)
+    given = list(_inference(recorder).run([whole[:10], whole[10:13]]))
     assert recorder.batches == [4, 4, 2, 3]
-    assert [len(frame) for frame in frames] == [10, 3]
-    together = pd.concat(frames)
-    assert together["p0"].tolist() == [2.0 * n + 1 for n in range(13)]
-    assert [row.tolist() for row in together["p1"]] == [[2.0 * n, 2.0] for n in range(13)]
+    assert [len(array) for array in given] == [10, 3]
+    rows = [row for array in given for row in array.to_pylist()]
+    assert rows == [{"p0": 2.0 * n + 1, "p1": [2.0 * n, 2.0]} for n in range(13)]
 
 
-def test_an_empty_frame_gives_an_empty_frame() -> None:
-    (frame,) = _inference(_Recorder()).run(iter([_frame(0)]))
-    assert (len(frame), list(frame.columns)) == (0, ["p0", "p1"])
+def test_no_rows_give_no_rows_of_the_right_type() -> None:
+    (given,) = _inference(_Recorder()).run([_struct(0)])
+    assert len(given) == 0
+    assert str(given.type) == "struct<p0: double, p1: list<item: float>>"
 
 
 def test_a_worker_loads_a_model_once() -> None:
     recorder = _Recorder()
     for _ in range(3):
-        list(_inference(recorder).run(iter([_frame(1)])))
+        list(_inference(recorder).run([_struct(1)]))
     assert recorder.loads == 1
 
 
@@ -87,7 +89,7 @@ def test_a_worker_holds_few_models() -> None:
 
 
 def test_the_return_type_names_every_output() -> None:
-    assert _inference(_Recorder()).sql_type == "p0 double, p1 array<float>"
+    assert _inference(_Recorder()).sql_type == "struct<p0: double, p1: array<float>>"
 
 
 def test_large_models_go_through_the_store_on_connect(tmp_path, monkeypatch) -> None:
