@@ -71,7 +71,7 @@ class SparkJob:
 
     def _work(self) -> None:
         try:
-            self._spark.addTag(self._tag)
+            _add_tag(self._spark, self._tag)
             self._outcome = Outcome(answer=self._action())
         except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
             self._outcome = Outcome(error=error)
@@ -80,8 +80,31 @@ class SparkJob:
 
     def _cancel(self) -> None:
         try:
-            self._spark.interruptTag(self._tag)
+            _cancel_tag(self._spark, self._tag)
         except Exception as error:  # noqa: BLE001 - the interruption itself is what the caller must see
             _log.warning("the Spark job with tag %s could not be cancelled: %s", self._tag, error)
         if not self._done.wait(_CANCEL_S):
             _log.warning("the Spark job with tag %s has not ended yet", self._tag)
+
+
+def _add_tag(spark: SparkSession, tag: str) -> None:
+    """Tags the jobs that this thread starts.
+
+    On classic Spark it is the context that is tagged: a tag on the session makes the session, and with it
+    every Spark ML model that remembers its training summary, impossible to serialize for good (seen in 4.3).
+    """
+    if _is_connect(spark):
+        spark.addTag(tag)
+    else:
+        spark.sparkContext.addJobTag(tag)
+
+
+def _cancel_tag(spark: SparkSession, tag: str) -> None:
+    if _is_connect(spark):
+        spark.interruptTag(tag)
+    else:
+        spark.sparkContext.cancelJobsWithTag(tag)
+
+
+def _is_connect(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect.")

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from pyspark.ml.classification import LogisticRegression
+from pyspark.ml.feature import VectorAssembler
 
 from sparkdl_ring.errors import ConfigError, TaskFailedError
 from sparkdl_ring.ml import TorchEstimator
@@ -124,6 +126,14 @@ def test_what_the_callback_raises_ends_the_fit(spark) -> None:
 
     with pytest.raises(LookupError, match="enough"):
         _estimator(epochs=1, on_epoch=stop).fit(_frame(spark))
+
+
+def test_a_fit_leaves_sparks_own_models_usable(spark) -> None:
+    """A tag on the session, which is one way to cancel a job, would end this."""
+    frame = VectorAssembler(inputCols=["y"], outputCol="features").transform(_frame(spark))
+    own = LogisticRegression(maxIter=2, labelCol="label").fit(frame.selectExpr("features", "id % 2 AS label"))
+    _estimator(epochs=1).fit(_frame(spark))
+    assert own.transform(frame).rdd.count() == _ROWS
 
 
 def test_two_labels_make_two_predictions(spark) -> None:
