@@ -12,7 +12,9 @@ namespace {
 using ring::Bytes;
 using ring::Digest;
 
-Bytes view(const std::string& text) { return {text.data(), text.size()}; }
+Bytes view(const std::string& text) {
+  return {text.data(), text.size()};
+}
 
 std::string hex(const Digest& digest) {
   std::string text;
@@ -23,7 +25,9 @@ std::string hex(const Digest& digest) {
   return text;
 }
 
-std::string hash(const std::string& text) { return hex(ring::sha256(view(text))); }
+std::string hash(const std::string& text) {
+  return hex(ring::sha256(view(text)));
+}
 
 std::string code(const std::string& key, const std::string& text) {
   return hex(ring::hmac_sha256(view(key), {view(text)}));
@@ -36,8 +40,9 @@ TEST_CASE("SHA-256 of the FIPS 180-4 examples") {
   CHECK(hash("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  CHECK(hash("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsm"
-             "nopqrstnopqrstu") == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+  CHECK(
+      hash("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsm"
+           "nopqrstnopqrstu") == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
   CHECK(hash(std::string(1'000'000, 'a')) ==
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
@@ -66,7 +71,8 @@ TEST_CASE("HMAC-SHA256 of the RFC 4231 examples") {
   CHECK(code(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First") ==
         "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
   CHECK(code(std::string(131, '\xaa'),
-             "This is a test using a larger than block-size key and a larger than block-size data. The key needs "
+             "This is a test using a larger than block-size key and a larger than block-size data. The key "
+             "needs "
              "to be hashed before being used by the HMAC algorithm.") ==
         "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
 }

@@ -21,12 +21,16 @@ Digest filled(char with) {
   return digest;
 }
 
-Identity identity(int rank) { return {rank, 4, 7, filled('r'), filled('s')}; }
+Identity identity(int rank) {
+  return {rank, 4, 7, filled('r'), filled('s')};
+}
 
 Conversation connect(const Identity& self, int target = 0, Channel channel = Channel::kTcpControl) {
   return Conversation::connecting(self, target, channel).value();
 }
-Conversation accept(const Identity& self) { return Conversation::accepting(self).value(); }
+Conversation accept(const Identity& self) {
+  return Conversation::accepting(self).value();
+}
 
 // Gives `text` in pieces, never more than is wanted; what is left over is dropped.
 void give(Conversation& to, const std::string& text, std::size_t piece = 1000) {

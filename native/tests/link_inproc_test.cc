@@ -7,7 +7,7 @@ ring::testing::LinkKind inproc() {
   const auto meshes = [](std::size_t ring_bytes) {
     return [ring_bytes](int size) { return ring::transport::inproc_meshes(size, ring_bytes).value(); };
   };
-  return {meshes(ring::transport::kInprocRingBytes), meshes(64), 100'000, std::size_t{128} << 10};
+  return {meshes(ring::transport::kInprocRingBytes), meshes(64), 100'000, std::size_t{32} << 10};
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ inline std::vector<std::string> addresses_of(const std::vector<Listener>& listen
   return addresses;
 }
 
-inline ConnectOptions options_for(int rank, const std::vector<std::string>& addresses, double timeout_s = 30) {
+inline ConnectOptions options_for(int rank, const std::vector<std::string>& addresses,
+                                  double timeout_s = 30) {
   ConnectOptions options;
   options.rank = rank;
   options.addresses = addresses;
@@ -47,14 +48,15 @@ inline ConnectOptions options_for(int rank, const std::vector<std::string>& addr
   return options;
 }
 
-// Connects the given listeners, each in a thread of its own; `change` adapts the options of one rank. Outcomes
-// by place in the list.
+// Connects the given listeners, each in a thread of its own; `change` adapts the options of one rank.
+// Outcomes by place in the list.
 inline std::vector<Result<Mesh>> meet_all(
     std::vector<Listener>& listeners, double timeout_s = 30,
     const std::function<void(int, ConnectOptions&)>& change = [](int, ConnectOptions&) {}) {
   const auto addresses = addresses_of(listeners);
   std::vector<Result<Mesh>> outcomes;
-  for (std::size_t i = 0; i < listeners.size(); ++i) outcomes.emplace_back(Status(Code::kInternal, "not run"));
+  for (std::size_t i = 0; i < listeners.size(); ++i)
+    outcomes.emplace_back(Status(Code::kInternal, "not run"));
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < listeners.size(); ++i) {
     threads.emplace_back([&, i] {

@@ -1,4 +1,5 @@
-// Ranks that meet: all of them, again and again, several groups at once; and all that must stop them in words.
+// Ranks that meet: all of them, again and again, several groups at once; and all that must stop them in
+// words.
 #include <doctest/doctest.h>
 
 #include <string>  // for string
@@ -38,7 +39,8 @@ bool talks(std::vector<Mesh>& meshes) {
     for (auto& link : to.links) {
       if (!link) continue;
       int heard = -1;
-      right = right && wait_any(to, {{link->peer(), ring::transport::kCanRecv}}, -1, Deadline::after(30)).value();
+      right =
+          right && wait_any(to, {{link->peer(), ring::transport::kCanRecv}}, -1, Deadline::after(30)).value();
       right = right && link->recv_some(ring::MutableBytes(&heard, sizeof heard)).value() == sizeof heard;
       right = right && heard == link->peer();
     }

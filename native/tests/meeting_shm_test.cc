@@ -1,4 +1,5 @@
-// Shared memory that cannot be had, is wrong, or whose process dies while a child of it holds everything open.
+// Shared memory that cannot be had, is wrong, or whose process dies while a child of it holds everything
+// open.
 #include <doctest/doctest.h>
 #include <fcntl.h>         // for fcntl
 #include <sys/mman.h>      // for memfd_create
@@ -108,7 +109,8 @@ TEST_CASE("a segment is mapped only when it is what it should be") {
   CHECK(shm::map_segment(std::move(copy), kRing));
   UniqueFd other(::fcntl(made.value().fd.get(), F_DUPFD_CLOEXEC, 0));
   CHECK(shm::map_segment(std::move(other), 2 * kRing).status().code() == Code::kMismatch);
-  CHECK(shm::map_segment(memfd(pair_bytes(kRing)), kRing).status().code() == Code::kMismatch);  // could shrink
+  CHECK(shm::map_segment(memfd(pair_bytes(kRing)), kRing).status().code() ==
+        Code::kMismatch);  // could shrink
   CHECK(shm::map_segment(memfd(100), kRing).status().code() == Code::kMismatch);
   CHECK(shm::map_segment(memfd(0), 0).status().code() == Code::kMismatch);
   CHECK(::ftruncate(made.value().fd.get(), 0) != 0);  // sealed

@@ -53,7 +53,8 @@ TEST_CASE("garbage, half a hello and scanners that hang up disturb nobody") {
   std::vector<UniqueFd> strangers;
   for (const std::string& words :
        {std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string(4000, '\xff'), std::string(1, '\0'),
-        ring::transport::encode_hello({}).substr(0, 50), ring::transport::encode_hello({}) + std::string(32, 'p')}) {
+        ring::transport::encode_hello({}).substr(0, 50),
+        ring::transport::encode_hello({}) + std::string(32, 'p')}) {
     strangers.push_back(knock(address));
     say(strangers.back(), words);
   }

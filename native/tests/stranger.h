@@ -1,4 +1,5 @@
-// Strangers: bare sockets that connect to a listener and do not behave as a rank does. And what a process holds.
+// Strangers: bare sockets that connect to a listener and do not behave as a rank does. And what a process
+// holds.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -13,7 +13,9 @@ using namespace ring::transport;
 using ring::Bytes;
 using ring::Code;
 
-ring::Result<Address> parse(const std::string& blob) { return parse_address(Bytes(blob.data(), blob.size())); }
+ring::Result<Address> parse(const std::string& blob) {
+  return parse_address(Bytes(blob.data(), blob.size()));
+}
 
 Address on(const std::string& machine, Policy policy = Policy::kAuto) {
   Address address{policy, "", 0, "", machine};
@@ -85,7 +87,8 @@ TEST_CASE("truncated, longer and mutated addresses never get past the parser unh
   std::mt19937 random(4);
   for (int round = 0; round < 20000; ++round) {
     std::string mutated = blob;
-    for (unsigned i = 0; i <= random() % 3; ++i) mutated[random() % mutated.size()] = static_cast<char>(random());
+    for (unsigned i = 0; i <= random() % 3; ++i)
+      mutated[random() % mutated.size()] = static_cast<char>(random());
     if (random() % 4 == 0) mutated.resize(random() % (2 * mutated.size()));
     const auto parsed = parse(mutated);
     if (parsed) CHECK(encode_address(parsed.value()) == mutated);

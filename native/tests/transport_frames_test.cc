@@ -17,7 +17,9 @@ using ring::Status;
 
 const Status kCause(Code::kMismatch, "rank 2 wants a sum, rank 3 a mean", 2, "node-b");
 
-void push(FrameReader& reader, const std::string& text) { reader.push(Bytes(text.data(), text.size())); }
+void push(FrameReader& reader, const std::string& text) {
+  reader.push(Bytes(text.data(), text.size()));
+}
 
 // All frames of `wire`, given in pieces of random sizes.
 std::vector<Frame> read_in_pieces(const std::string& wire, std::mt19937& random) {

@@ -42,7 +42,8 @@ bool equal_in_constant_time(Bytes a, Bytes b) {
   if (a.size != b.size) return false;
   volatile unsigned char difference = 0;  // volatile: or the compiler may leave the loop early
   for (std::size_t i = 0; i < a.size; ++i) {
-    difference = static_cast<unsigned char>(difference | std::to_integer<unsigned char>(a.data[i] ^ b.data[i]));
+    difference =
+        static_cast<unsigned char>(difference | std::to_integer<unsigned char>(a.data[i] ^ b.data[i]));
   }
   return difference == 0;
 }

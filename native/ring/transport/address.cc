@@ -14,9 +14,13 @@ namespace {
 constexpr std::uint32_t kMagic = 0x41524b53;  // "SKRA"
 constexpr std::uint8_t kVersion = 1;
 
-Status bad(const std::string& why) { return {Code::kInvalidArgument, "not the address of a rank: " + why}; }
+Status bad(const std::string& why) {
+  return {Code::kInvalidArgument, "not the address of a rank: " + why};
+}
 
-bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+bool has_nul(const std::string& text) {
+  return text.find('\0') != std::string::npos;
+}
 
 Status check_fields(const Address& address) {
   if (has_nul(address.ip) || has_nul(address.unix_name)) return bad("a zero byte in a name");
@@ -33,7 +37,8 @@ Result<Policy> parse_policy(std::string_view name) {
   if (name == "auto") return Policy::kAuto;
   if (name == "shm") return Policy::kShm;
   if (name == "tcp") return Policy::kTcp;
-  return Status(Code::kInvalidArgument, "transport must be auto, shm or tcp, not '" + std::string(name) + "'");
+  return Status(Code::kInvalidArgument,
+                "transport must be auto, shm or tcp, not '" + std::string(name) + "'");
 }
 
 std::string encode_address(const Address& address) {
@@ -72,7 +77,7 @@ Result<Address> parse_address(Bytes blob) {
 std::string this_machine() {
   std::string boot_id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
-  struct stat network {};
+  struct stat network{};
   if (!boot_id.empty() && ::stat("/proc/self/ns/net", &network) == 0) {
     return boot_id + "/net:" + std::to_string(network.st_ino);
   }

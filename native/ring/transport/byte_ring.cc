@@ -73,7 +73,9 @@ bool RingConsumer::arm() {
   return true;
 }
 
-std::size_t pair_bytes(std::size_t capacity) { return 2 * (sizeof(RingIndices) + capacity); }
+std::size_t pair_bytes(std::size_t capacity) {
+  return 2 * (sizeof(RingIndices) + capacity);
+}
 
 RingPair find_pair(std::byte* base, std::size_t capacity) {
   auto* indices = std::launder(reinterpret_cast<RingIndices*>(base));

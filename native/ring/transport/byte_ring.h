@@ -2,8 +2,8 @@
 // Thread-safety: one thread at each end. Neither end trusts the indices that the other one writes.
 //
 // Sleeping without lost wake-ups: who is about to sleep stores its `asleep` flag and then looks at the index
-// once more; who moves bytes stores its index and then looks at the flag. All four are seq_cst, so at least one
-// of the two sees the other. The flag is taken with an exchange: one bell for one sleep.
+// once more; who moves bytes stores its index and then looks at the flag. All four are seq_cst, so at least
+// one of the two sees the other. The flag is taken with an exchange: one bell for one sleep.
 #pragma once
 
 #include <atomic>    // for atomic
@@ -24,7 +24,8 @@ struct RingIndices {
   alignas(kCacheLine) std::atomic<std::uint32_t> reader_asleep{0};
   alignas(kCacheLine) std::atomic<std::uint32_t> writer_asleep{0};
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
 
 // Where a ring lies. `capacity` is a power of two.
 struct RingMemory {
@@ -75,7 +76,8 @@ struct RingPair {
 };
 // Where the rings lie in memory that begins at `base` (cache-line aligned). Writes nothing.
 [[nodiscard]] RingPair find_pair(std::byte* base, std::size_t capacity);
-// The same, with the indices set to nothing written and nothing read. Done once, by the end that made the memory.
+// The same, with the indices set to nothing written and nothing read. Done once, by the end that made the
+// memory.
 [[nodiscard]] RingPair build_pair(std::byte* base, std::size_t capacity);
 
 }  // namespace ring::transport

@@ -16,9 +16,8 @@ Result<Choice> choose_shm(const Address& mine, const Address& theirs) {
     return Status(Code::kRendezvous, "one rank was given transport=shm, the other transport=tcp");
   }
   if (!reaches_by_unix(mine, theirs)) {
-    return Status(Code::kRendezvous,
-                  "transport=shm, but the two ranks are on different machines (" + machines(mine, theirs) +
-                      "): use transport=auto or tcp");
+    return Status(Code::kRendezvous, "transport=shm, but the two ranks are on different machines (" +
+                                         machines(mine, theirs) + "): use transport=auto or tcp");
   }
   return Choice{Path::kShm, false, "transport=shm was asked for"};
 }

@@ -9,12 +9,14 @@ namespace {
 
 constexpr std::size_t kAbortHeader = 1 + 4;
 
-std::string one_byte(FrameKind kind) { return std::string(1, static_cast<char>(kind)); }
+std::string one_byte(FrameKind kind) {
+  return std::string(1, static_cast<char>(kind));
+}
 
 // A code of another version of this library counts as a plain abort.
 Code known_code(std::uint32_t number) {
-  const bool known = number > static_cast<std::uint32_t>(Code::kOk) &&
-                     number <= static_cast<std::uint32_t>(Code::kInternal);
+  const bool known =
+      number > static_cast<std::uint32_t>(Code::kOk) && number <= static_cast<std::uint32_t>(Code::kInternal);
   return known ? static_cast<Code>(number) : Code::kAborted;
 }
 
@@ -28,13 +30,19 @@ std::optional<Status> decode_abort(Bytes body) {
   return Status(code, std::move(message), rank, std::move(host));
 }
 
-Status nonsense() { return {Code::kMismatch, "bytes that are no frame of this protocol"}; }
+Status nonsense() {
+  return {Code::kMismatch, "bytes that are no frame of this protocol"};
+}
 
 }  // namespace
 
-std::string encode_bell() { return one_byte(FrameKind::kBell); }
+std::string encode_bell() {
+  return one_byte(FrameKind::kBell);
+}
 
-std::string encode_bye() { return one_byte(FrameKind::kBye); }
+std::string encode_bye() {
+  return one_byte(FrameKind::kBye);
+}
 
 std::string encode_abort(const Status& cause) {
   WireWriter body;

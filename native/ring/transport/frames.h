@@ -37,7 +37,8 @@ struct Frame {
 class FrameReader {
  public:
   void push(Bytes bytes);
-  // The next whole frame, none yet, or kMismatch when the bytes are no frame of ours (the stream is then lost).
+  // The next whole frame, none yet, or kMismatch when the bytes are no frame of ours (the stream is then
+  // lost).
   [[nodiscard]] Result<std::optional<Frame>> next();
   // True while a frame has begun and not ended.
   [[nodiscard]] bool mid_frame() const noexcept { return !buffer_.empty(); }

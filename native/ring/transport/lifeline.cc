@@ -28,9 +28,13 @@ void Lifeline::watch(std::vector<pollfd>& fds) const {
 
 Status Lifeline::check() {
   if (ended_ || !failure_.is_ok()) return failure_;
-  const bool process_gone = process_.valid() && is_readable(process_.get());
-  drain();  // after the look at the process, so that its last words are heard first
-  if (process_gone) take_end("its process has ended");
+  const bool heard = drain();
+  // A wake-up without words may come from the pidfd. Who is gone may have spoken since the first look, so its
+  // last words are heard before it is taken for lost.
+  if (!heard && !ended_ && process_.valid() && is_readable(process_.get())) {
+    (void)drain();
+    take_end("its process has ended");
+  }
   return failure_;
 }
 
@@ -46,35 +50,42 @@ Status Lifeline::fail(const std::string& what) {
   return failure_;
 }
 
-void Lifeline::ring_bell() noexcept { send(encode_bell()); }
+void Lifeline::ring_bell() noexcept {
+  send(encode_bell());
+}
 
-void Lifeline::send_abort(const Status& cause) noexcept { send(encode_abort(cause)); }
+void Lifeline::send_abort(const Status& cause) noexcept {
+  send(encode_abort(cause));
+}
 
 void Lifeline::close() noexcept {
   if (!control_.valid()) return;
   send(encode_bye());
   // Closing a TCP socket with unread bytes in it resets it and may destroy our last words on their way.
-  if (failure_.is_ok()) drain();
+  if (failure_.is_ok()) (void)drain();
   ::shutdown(control_.get(), SHUT_WR);
   control_.reset();
   process_.reset();
 }
 
-void Lifeline::drain() {
+bool Lifeline::drain() {
   std::array<char, 1024> piece;
+  bool heard = false;
   while (!ended_ && control_.valid()) {
     const ssize_t got = ::recv(control_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (got > 0) {
+      heard = true;
       frames_.push(Bytes(piece.data(), static_cast<std::size_t>(got)));
       take_frames();
     } else if (got == 0) {
       take_end("its connection was closed");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return;
+      break;
     } else if (errno != EINTR) {
       take_end(std::strerror(errno));
     }
   }
+  return heard;
 }
 
 void Lifeline::take_frames() {

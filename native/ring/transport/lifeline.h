@@ -40,7 +40,7 @@ class Lifeline {
   void close() noexcept;
 
  private:
-  void drain();
+  bool drain();  // true when anything came
   void take_frames();
   void take_end(std::string how);
   void take_failure(const std::string& how);

@@ -66,6 +66,7 @@ struct Want {
 
 // Waits until one of the wants may be met, a peer fails, `extra_fd` (or -1) becomes readable, or the deadline
 // passes. Watches every lifeline of the mesh. Returns true when woken, false at the deadline.
-[[nodiscard]] Result<bool> wait_any(Mesh& mesh, const std::vector<Want>& wants, int extra_fd, Deadline deadline);
+[[nodiscard]] Result<bool> wait_any(Mesh& mesh, const std::vector<Want>& wants, int extra_fd,
+                                    Deadline deadline);
 
 }  // namespace ring::transport

@@ -3,6 +3,7 @@
 #include <cstring>  // for memcpy
 #include <utility>  // for move
 
+#include "ring/base/hmac.h"
 #include "ring/base/random.h"
 #include "ring/transport/meeting/meeting.h"
 #include "ring/transport/shm/segment.h"
@@ -12,9 +13,15 @@
 namespace ring::transport {
 namespace {
 
-Status invalid(const std::string& what) { return {Code::kInvalidArgument, what}; }
+constexpr char kRunDomain[] = "sparkdl-ring run id";
 
-Bytes view(const std::string& text) { return {text.data(), text.size()}; }
+Status invalid(const std::string& what) {
+  return {Code::kInvalidArgument, what};
+}
+
+Bytes view(const std::string& text) {
+  return {text.data(), text.size()};
+}
 
 std::string host_in(const Address& address) {
   return address.ip.empty() ? address.machine.substr(0, address.machine.find('/')) : address.ip;
@@ -24,7 +31,8 @@ Result<std::vector<Address>> parse_all(const std::vector<std::string>& blobs) {
   std::vector<Address> addresses;
   for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
     auto address = parse_address(view(blobs[rank]));
-    if (!address) return invalid("address of rank " + std::to_string(rank) + ": " + address.status().message());
+    if (!address)
+      return invalid("address of rank " + std::to_string(rank) + ": " + address.status().message());
     addresses.push_back(std::move(address).value());
   }
   return addresses;
@@ -35,8 +43,10 @@ Context make_context(const ConnectOptions& options, std::vector<Address> address
   context.self.rank = options.rank;
   context.self.size = static_cast<int>(addresses.size());
   context.self.generation = options.generation;
-  context.self.run = sha256(view(options.run_id));
   std::memcpy(context.self.secret.data(), options.secret.data(), context.self.secret.size());
+  // Under the secret, because an acceptor says it to whoever connects.
+  context.self.run =
+      hmac_sha256(view(options.secret), {Bytes(kRunDomain, sizeof kRunDomain), view(options.run_id)});
   context.hosts = options.hosts;
   if (context.hosts.empty()) {
     for (const Address& address : addresses) context.hosts.push_back(host_in(address));
@@ -109,8 +119,10 @@ Status Listener::check(const ConnectOptions& options) const {
     return invalid("the address at place " + std::to_string(options.rank) + " is not this listener's own");
   }
   if (options.secret.size() != sizeof(Digest)) return invalid("the secret must have 32 bytes");
-  if (!options.hosts.empty() && options.hosts.size() != size) return invalid("hosts and addresses differ in number");
-  if (!shm::valid_ring_bytes(options.ring_bytes)) return invalid("ring_bytes must be a power of two from 4 KB to 1 GB");
+  if (!options.hosts.empty() && options.hosts.size() != size)
+    return invalid("hosts and addresses differ in number");
+  if (!shm::valid_ring_bytes(options.ring_bytes))
+    return invalid("ring_bytes must be a power of two from 4 KB to 1 GB");
   return {};
 }
 

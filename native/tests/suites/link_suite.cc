@@ -12,7 +12,8 @@
 
 #include "ring/base/unique_fd.h"
 
-// doctest's macros cost too much inside loops and are slow under sanitizers: loops count, then one CHECK looks.
+// doctest's macros cost too much inside loops and are slow under sanitizers: loops count, then one CHECK
+// looks.
 namespace ring::testing {
 namespace {
 
@@ -21,7 +22,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kPatience = 60;
 
-Link& link(Mesh& mesh, int peer) { return *mesh.links[static_cast<std::size_t>(peer)]; }
+Link& link(Mesh& mesh, int peer) {
+  return *mesh.links[static_cast<std::size_t>(peer)];
+}
 
 std::byte pattern(std::size_t position, int rank) {
   return static_cast<std::byte>((position * 2654435761u >> 7) + static_cast<std::size_t>(rank));
@@ -31,7 +34,8 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// One rank that sends `total` patterned bytes to the other while it receives as many, in pieces of random size.
+// One rank that sends `total` patterned bytes to the other while it receives as many, in pieces of random
+// size.
 struct Streamer {
   Mesh& mesh;
   std::size_t total;
@@ -151,7 +155,7 @@ Status next_failure(Mesh& mesh) {
 }  // namespace
 
 void test_streams_keep_order(const LinkKind& kind) {
-  stream_both_ways(kind.meshes(2), std::size_t{16} << 20);
+  stream_both_ways(kind.meshes(2), std::size_t{4} << 20);
   stream_both_ways(kind.tight_meshes(2), kind.tight_bytes);
 }
 

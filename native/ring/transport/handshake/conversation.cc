@@ -25,9 +25,13 @@ Result<Hello> draw_hello(const Identity& self, Role role) {
   return hello;
 }
 
-Role other(Role role) { return role == Role::kConnector ? Role::kAcceptor : Role::kConnector; }
+Role other(Role role) {
+  return role == Role::kConnector ? Role::kAcceptor : Role::kConnector;
+}
 
-Bytes view(const std::string& text) { return {text.data(), text.size()}; }
+Bytes view(const std::string& text) {
+  return {text.data(), text.size()};
+}
 
 std::string text_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
@@ -71,7 +75,9 @@ void Conversation::take(Bytes bytes) {
   }
 }
 
-std::string Conversation::take_output() { return std::exchange(output_, {}); }
+std::string Conversation::take_output() {
+  return std::exchange(output_, {});
+}
 
 void Conversation::take_hello() {
   peer_hello_ = std::exchange(inbox_, {});
@@ -95,9 +101,9 @@ Digest Conversation::proof_of(Role role) const {
   const bool connector = own_.role == Role::kConnector;
   const std::string& from_connector = connector ? own_hello_ : peer_hello_;
   const std::string& from_acceptor = connector ? peer_hello_ : own_hello_;
-  return hmac_sha256(Bytes(secret_.data(), secret_.size()),
-                     {Bytes(kDomain, sizeof kDomain), Bytes(&role_byte, 1), view(from_connector),
-                      view(from_acceptor)});
+  return hmac_sha256(
+      Bytes(secret_.data(), secret_.size()),
+      {Bytes(kDomain, sizeof kDomain), Bytes(&role_byte, 1), view(from_connector), view(from_acceptor)});
 }
 
 Judgement judge(const Identity& self, const Hello& peer, int expected, const std::string& host) {
@@ -109,7 +115,8 @@ Judgement judge(const Identity& self, const Hello& peer, int expected, const std
   };
   if (peer.version != static_cast<std::uint32_t>(kProtocolVersion)) {
     return against(Verdict::kDisagrees, " speaks protocol " + std::to_string(peer.version) + ", this rank " +
-                                            std::to_string(kProtocolVersion) + ": install one version everywhere");
+                                            std::to_string(kProtocolVersion) +
+                                            ": install one version everywhere");
   }
   if (peer.run != self.run) return against(Verdict::kOtherRun, " belongs to another run");
   if (peer.generation != self.generation) {
@@ -117,17 +124,18 @@ Judgement judge(const Identity& self, const Hello& peer, int expected, const std
                                            ", this rank in " + std::to_string(self.generation));
   }
   if (peer.size != static_cast<std::uint32_t>(self.size)) {
-    return against(Verdict::kDisagrees, " counts " + std::to_string(peer.size) + " ranks, this rank " +
-                                            std::to_string(self.size));
+    return against(Verdict::kDisagrees,
+                   " counts " + std::to_string(peer.size) + " ranks, this rank " + std::to_string(self.size));
   }
   const bool dialled = expected >= 0;
   if (dialled && rank != expected) {
     return against(Verdict::kDisagrees, " answers at the address of rank " + std::to_string(expected));
   }
-  if (!dialled && (peer.target != static_cast<std::uint32_t>(self.rank) || rank <= self.rank ||
-                   peer.rank >= peer.size)) {
-    return against(Verdict::kDisagrees, " dialled rank " + std::to_string(peer.target) + " and reached rank " +
-                                            std::to_string(self.rank) + ": the address lists differ");
+  if (!dialled &&
+      (peer.target != static_cast<std::uint32_t>(self.rank) || rank <= self.rank || peer.rank >= peer.size)) {
+    return against(Verdict::kDisagrees, " dialled rank " + std::to_string(peer.target) +
+                                            " and reached rank " + std::to_string(self.rank) +
+                                            ": the address lists differ");
   }
   return {Verdict::kWelcome, {}};
 }

@@ -25,7 +25,7 @@ struct Identity {
   int rank = 0;
   int size = 1;
   std::uint64_t generation = 0;
-  Digest run{};     // SHA-256 of the run id
+  Digest run{};     // HMAC of the run id
   Digest secret{};  // 256 bits, of this run alone
 };
 
@@ -72,7 +72,8 @@ struct Judgement {
   enum class Verdict { kWelcome, kOtherRun, kDisagrees } verdict;
   Status disagreement;  // kRendezvous, for kDisagrees and for kOtherRun
 };
-// `expected` is the rank that was dialled, or -1 for whoever connected. `host` is the peer's, for the message.
+// `expected` is the rank that was dialled, or -1 for whoever connected. `host` is the peer's, for the
+// message.
 [[nodiscard]] Judgement judge(const Identity& self, const Hello& peer, int expected, const std::string& host);
 
 }  // namespace ring::transport

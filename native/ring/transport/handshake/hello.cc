@@ -16,7 +16,9 @@ Digest read_digest(WireReader& reader) {
   return digest;
 }
 
-bool known(Role role) { return role == Role::kConnector || role == Role::kAcceptor; }
+bool known(Role role) {
+  return role == Role::kConnector || role == Role::kAcceptor;
+}
 
 bool known(Channel channel) {
   return channel == Channel::kTcpControl || channel == Channel::kTcpData || channel == Channel::kShmControl;

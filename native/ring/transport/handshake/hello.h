@@ -1,5 +1,6 @@
-// Hello: what each end of a new connection says of itself. All of it is a claim until the proof over it holds.
-// Its length never changes, so that ranks of different versions can still prove themselves and disagree in words.
+// Hello: what each end of a new connection says of itself. All of it is a claim until the proof over it
+// holds. Its length never changes, so that ranks of different versions can still prove themselves and
+// disagree in words.
 #pragma once
 
 #include <cstddef>  // for size_t
@@ -24,7 +25,7 @@ struct Hello {
   std::uint32_t size = 0;
   std::uint32_t rank = 0;
   std::uint32_t target = 0;  // the rank that the connector believes to talk to
-  Digest run{};              // SHA-256 of the run id
+  Digest run{};              // HMAC of the run id
   Digest nonce{};            // drawn for this connection
 };
 

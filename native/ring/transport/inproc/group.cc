@@ -17,7 +17,8 @@ constexpr const char* kHost = "this process";
 
 std::shared_ptr<void> aligned_memory(std::size_t bytes) {
   const std::align_val_t alignment{kCacheLine};
-  return {::operator new(bytes, alignment), [alignment](void* memory) { ::operator delete(memory, alignment); }};
+  return {::operator new(bytes, alignment),
+          [alignment](void* memory) { ::operator delete(memory, alignment); }};
 }
 
 Status connect_pair(Mesh& low, Mesh& high, std::size_t ring_bytes) {
@@ -51,7 +52,8 @@ Result<std::vector<Mesh>> inproc_meshes(int size, std::size_t ring_bytes) {
     meshes[rank].links.resize(count);
   }
   for (std::size_t high = 1; high < count; ++high) {
-    for (std::size_t low = 0; low < high; ++low) RING_TRY(connect_pair(meshes[low], meshes[high], ring_bytes));
+    for (std::size_t low = 0; low < high; ++low)
+      RING_TRY(connect_pair(meshes[low], meshes[high], ring_bytes));
   }
   return meshes;
 }

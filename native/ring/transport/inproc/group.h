@@ -12,8 +12,8 @@ namespace ring::transport {
 
 inline constexpr std::size_t kInprocRingBytes = std::size_t{256} << 10;
 
-// One mesh for each of `size` ranks, fully connected. `ring_bytes` (each direction of each pair) is a power of
-// two. kSystem when descriptors run out.
+// One mesh for each of `size` ranks, fully connected. `ring_bytes` (each direction of each pair) is a power
+// of two. kSystem when descriptors run out.
 [[nodiscard]] Result<std::vector<Mesh>> inproc_meshes(int size, std::size_t ring_bytes = kInprocRingBytes);
 
 }  // namespace ring::transport

@@ -24,10 +24,14 @@ Result<Dial::Progress> Dial::advance() {
     if (const Status started = start(); !started) return refused(started.message());
   }
   switch (greeting_->advance()) {
-    case Greeting::Progress::kPending: return Progress::kPending;
-    case Greeting::Progress::kClosed: return refused(greeting_->trouble());
-    case Greeting::Progress::kUnproven: return refused("it does not hold the secret of this run");
-    case Greeting::Progress::kProven: break;
+    case Greeting::Progress::kPending:
+      return Progress::kPending;
+    case Greeting::Progress::kClosed:
+      return refused(greeting_->trouble());
+    case Greeting::Progress::kUnproven:
+      return refused("it does not hold the secret of this run");
+    case Greeting::Progress::kProven:
+      break;
   }
   const auto judgement = judge(context_.self, greeting_->peer(), peer_, context_.host_of(peer_));
   if (judgement.verdict != Judgement::Verdict::kWelcome) return judgement.disagreement;

@@ -1,5 +1,5 @@
-// Dialer: everything that this rank does to reach one lower rank: the channels of the chosen path, the handover
-// of a shared segment, and the fall back from shm to tcp. Thread-safety: none.
+// Dialer: everything that this rank does to reach one lower rank: the channels of the chosen path, the
+// handover of a shared segment, and the fall back from shm to tcp. Thread-safety: none.
 #pragma once
 
 #include <poll.h>  // for pollfd

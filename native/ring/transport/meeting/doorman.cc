@@ -101,10 +101,16 @@ Status Doorman::let_in(UniqueFd socket, bool is_tcp) {
 Result<Doorman::Fate> Doorman::attend(Visitor& visitor, Gathering& gathering) {
   if (visitor.proven_rank >= 0) return take_segment(visitor, gathering);
   switch (visitor.greeting.advance()) {
-    case Greeting::Progress::kProven: return welcome(visitor, gathering);
-    case Greeting::Progress::kUnproven: ++refusals_.unproven; return Fate::kLeaves;
-    case Greeting::Progress::kClosed: ++refusals_.closed; return Fate::kLeaves;
-    case Greeting::Progress::kPending: break;
+    case Greeting::Progress::kProven:
+      return welcome(visitor, gathering);
+    case Greeting::Progress::kUnproven:
+      ++refusals_.unproven;
+      return Fate::kLeaves;
+    case Greeting::Progress::kClosed:
+      ++refusals_.closed;
+      return Fate::kLeaves;
+    case Greeting::Progress::kPending:
+      break;
   }
   if (!visitor.deadline.passed()) return Fate::kStays;
   ++refusals_.silent;

@@ -10,7 +10,9 @@
 namespace ring::transport {
 namespace {
 
-std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+std::size_t at(int rank) {
+  return static_cast<std::size_t>(rank);
+}
 
 }  // namespace
 
@@ -38,7 +40,8 @@ void Gathering::add_tcp(int peer, Channel channel, UniqueFd socket, const std::s
 }
 
 void Gathering::add_shm(int peer, ShmConnection connection, const std::string& reason) {
-  Lifeline lifeline(std::move(connection.control), peer, context_.host_of(peer), std::move(connection.process));
+  Lifeline lifeline(std::move(connection.control), peer, context_.host_of(peer),
+                    std::move(connection.process));
   const RingPair& rings = connection.segment.rings;
   const bool connector = connection.role == Role::kConnector;
   RingEnds ends{connection.segment.mapping, connector ? rings.upper : rings.lower,

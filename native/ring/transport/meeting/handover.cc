@@ -30,7 +30,8 @@ Status send_offer(const ShmConnection& connection, std::size_t ring_bytes) {
   const UniqueFd process = shm::own_process();
   std::vector<int> descriptors{connection.segment.fd.get()};
   if (process.valid()) descriptors.push_back(process.get());
-  return shm::send_parcel(connection.control.get(), Bytes(writer.str().data(), writer.str().size()), descriptors);
+  return shm::send_parcel(connection.control.get(), Bytes(writer.str().data(), writer.str().size()),
+                          descriptors);
 }
 
 Result<bool> receive_answer(ShmConnection& connection) {

@@ -15,8 +15,8 @@ struct Doors {
 };
 
 // Dials every lower rank and lets in every higher one, all at once in one poll loop.
-// kRendezvousTimeout names who is missing at the deadline; kRendezvous when a proven peer disagrees or refuses;
-// kPeerLost or the peer's own cause when one that was already met ends. Peers already met are told.
+// kRendezvousTimeout names who is missing at the deadline; kRendezvous when a proven peer disagrees or
+// refuses; kPeerLost or the peer's own cause when one that was already met ends. Peers already met are told.
 // `refusals` gets the count of strangers either way.
 [[nodiscard]] Result<Mesh> meet(const Context& context, Doors doors, Deadline deadline, Refusals& refusals);
 

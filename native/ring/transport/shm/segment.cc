@@ -64,7 +64,7 @@ Result<Segment> create_segment(std::size_t ring_bytes) {
 }
 
 Result<Segment> map_segment(UniqueFd fd, std::size_t ring_bytes) {
-  struct stat info {};
+  struct stat info{};
   if (!valid_ring_bytes(ring_bytes) || ::fstat(fd.get(), &info) != 0 ||
       static_cast<std::uint64_t>(info.st_size) != pair_bytes(ring_bytes)) {
     return Status(Code::kMismatch, "a shared memory segment of another size than was said");

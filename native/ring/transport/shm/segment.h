@@ -20,8 +20,8 @@ struct Segment {
   RingPair rings;
 };
 
-// `ring_bytes` (each direction) is a power of two in [kMinRingBytes, kMaxRingBytes]. All pages are reserved, so
-// that a lack of memory shows here and not as a bus error later; the size is sealed for the same reason.
+// `ring_bytes` (each direction) is a power of two in [kMinRingBytes, kMaxRingBytes]. All pages are reserved,
+// so that a lack of memory shows here and not as a bus error later; the size is sealed for the same reason.
 [[nodiscard]] Result<Segment> create_segment(std::size_t ring_bytes);
 
 // Maps what a peer created; refuses a descriptor that is too small or that the peer could still shrink.

@@ -61,7 +61,8 @@ Result<UniqueFd> listen_abstract(const std::string& name) {
   auto socket = open_socket();
   if (!socket) return socket.status();
   const auto* raw = reinterpret_cast<const sockaddr*>(&address.value().address);
-  if (::bind(socket.value().get(), raw, address.value().length) != 0) return Status::system("Unix bind", errno);
+  if (::bind(socket.value().get(), raw, address.value().length) != 0)
+    return Status::system("Unix bind", errno);
   if (::listen(socket.value().get(), kBacklog) != 0) return Status::system("Unix listen", errno);
   return socket;
 }
@@ -121,7 +122,8 @@ Result<Parcel> receive_parcel(int socket, MutableBytes bytes) {
 
 UniqueFd own_process() {
 #ifdef SYS_pidfd_open
-  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));  // closed on exec by definition
+  return UniqueFd(
+      static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));  // closed on exec by definition
 #else
   return UniqueFd();
 #endif

@@ -31,14 +31,15 @@ struct Bound {
 // could connect to.
 [[nodiscard]] Result<Bound> listen_on(const std::string& ip);
 
-// Starts connecting; sending on the socket says EAGAIN until it is done. `buffer_bytes` 0 leaves the system's.
+// Starts connecting; sending on the socket says EAGAIN until it is done. `buffer_bytes` 0 leaves the
+// system's.
 [[nodiscard]] Result<UniqueFd> start_connecting(const Endpoint& to, int buffer_bytes);
 
 // For a socket that was accepted.
 [[nodiscard]] Status tune(int socket, int buffer_bytes);
 
-// For control sockets: a peer whose machine is gone is noticed after about half a minute. Not for data sockets,
-// where a peer that is merely slow to read would look the same.
+// For control sockets: a peer whose machine is gone is noticed after about half a minute. Not for data
+// sockets, where a peer that is merely slow to read would look the same.
 void bound_silence(int socket);
 
 }  // namespace ring::transport::tcp
