@@ -273,10 +273,10 @@ def test_disagreement_reaches_both_sides(pair: Group) -> None:
         pair[0].allreduce(address(buffer), address(buffer), 8, 5, 0, TIMEOUT_S, "weight (8,)"),
         pair[1].allreduce(address(buffer), address(buffer), 4, 5, 0, TIMEOUT_S, "weight (4,)"),
     ]
-    for blamed, work in zip((1, 0), works, strict=True):
+    for work in works:
         with pytest.raises(MismatchError, match=r"(?s)weight \(.,\).*weight \(.,\)") as caught:
             work.wait()
-        assert caught.value.rank == blamed
+        assert caught.value.rank == 1  # of two, the higher number: both sides say the same
 
 
 def test_a_rank_that_never_calls_is_named_at_the_deadline(pair: Group) -> None:

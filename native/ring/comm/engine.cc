@@ -156,9 +156,8 @@ Status Engine::agree(const Operation& operation, const backend::Call& call) {
                                   MutableBytes(&next, sizeof next), call));
   const int before = (rank_ + size_ - 1) % size_;
   const int after = (rank_ + 1) % size_;
-  const Side own{mine, rank_, backend_->host_of(rank_)};
-  RING_TRY(compare(own, {previous, before, backend_->host_of(before)}));
-  return compare(own, {next, after, backend_->host_of(after)});
+  return comm::agree({previous, before, backend_->host_of(before)}, {mine, rank_, backend_->host_of(rank_)},
+                     {next, after, backend_->host_of(after)});
 }
 
 Status Engine::dispatch(const Operation& operation, const backend::Call& call) {

@@ -37,6 +37,25 @@ std::string hint(const Header& mine, const Header& theirs) {
   return {};
 }
 
+bool differ(const Side& one, const Side& other) {
+  return std::memcmp(&one.header, &other.header, sizeof(Header)) != 0;
+}
+
+Status no_header(const Side& side) {
+  return {Code::kInternal, "rank " + std::to_string(side.rank) + " sent bytes that are no header", side.rank,
+          side.host};
+}
+
+// The lower rank comes first, so that both sides write one text.
+Status mismatch(const Side& one, const Side& other, const Side& blamed) {
+  const Side& first = one.rank < other.rank ? one : other;
+  const Side& second = one.rank < other.rank ? other : one;
+  return {Code::kMismatch,
+          "ranks disagree: " + name_of_side(first) + ", but " + name_of_side(second) +
+              hint(first.header, second.header),
+          blamed.rank, blamed.host};
+}
+
 }  // namespace
 
 Header header_of(const Operation& operation) {
@@ -65,16 +84,17 @@ std::string describe(const Header& header) {
   return text + ")";
 }
 
-Status compare(const Side& mine, const Side& theirs) {
-  if (theirs.header.magic != kMagic) {
-    return {Code::kInternal, "rank " + std::to_string(theirs.rank) + " sent bytes that are no header",
-            theirs.rank, theirs.host};
+Status agree(const Side& previous, const Side& mine, const Side& next) {
+  for (const Side* side : {&previous, &next}) {
+    if (side->header.magic != kMagic) return no_header(*side);
   }
-  if (std::memcmp(&mine.header, &theirs.header, sizeof(Header)) == 0) return Status::ok();
-  return {Code::kMismatch,
-          "ranks disagree: " + name_of_side(mine) + ", but " + name_of_side(theirs) +
-              hint(mine.header, theirs.header),
-          theirs.rank, theirs.host};
+  const bool previous_differs = differ(previous, mine);
+  const bool next_differs = differ(next, mine);
+  if (!previous_differs && !next_differs) return Status::ok();
+  const Side& other = previous_differs ? previous : next;
+  if (previous.rank == next.rank) return mismatch(mine, other, mine.rank > other.rank ? mine : other);
+  const bool mine_is_alone = previous_differs && next_differs && !differ(previous, next);
+  return mismatch(mine, other, mine_is_alone ? mine : other);
 }
 
 }  // namespace ring::comm

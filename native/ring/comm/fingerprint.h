@@ -41,7 +41,9 @@ struct Side {
   std::string host;
 };
 
-// kMismatch naming both sides; blames `theirs`.
-[[nodiscard]] Status compare(const Side& mine, const Side& theirs);
+// What this rank and its two ring neighbours ask for. kMismatch names two sides that differ and blames the
+// one that is alone among the three; between two ranks, where nobody can tell, the one with the higher
+// number. So all ranks that see a lone deviation say the same.
+[[nodiscard]] Status agree(const Side& previous, const Side& mine, const Side& next);
 
 }  // namespace ring::comm
