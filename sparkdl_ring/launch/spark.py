@@ -14,7 +14,7 @@ from sparkdl_ring.launch.api import LaunchOptions
 from sparkdl_ring.launch.board import Board
 from sparkdl_ring.launch.payload import decode_result, encode_call
 from sparkdl_ring.launch.preflight import check_slots
-from sparkdl_ring.launch.spark_job import SparkJob
+from sparkdl_ring.launch.spark_job import SparkJob, is_connect
 from sparkdl_ring.launch.spark_report import explain
 from sparkdl_ring.launch.spark_task import SCHEMA, barrier_task
 from sparkdl_ring.launch.task import TaskSpec, specify
@@ -123,6 +123,6 @@ def _board(spark: SparkSession, options: LaunchOptions) -> Iterator[Board | None
 def _shares_disk(spark: SparkSession) -> bool:
     if not str(spark.conf.get("spark.master", "")).startswith("local"):
         return False
-    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+    if not is_connect(spark):
         return True
     return str(getattr(spark.client, "host", "")) in _LOOPBACK

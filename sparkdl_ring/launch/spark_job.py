@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ class SparkJob:
     def __init__(self, spark: SparkSession, action: Callable[[], Any]) -> None:
         from pyspark import InheritableThread
 
-        self._spark = spark
+        self._tags = _tags_of(spark)
         self._action = action
         self._tag = f"sparkdl-ring-{secrets.token_hex(8)}"
         self._done = threading.Event()
@@ -71,40 +72,45 @@ class SparkJob:
 
     def _work(self) -> None:
         try:
-            _add_tag(self._spark, self._tag)
+            self._tags.add(self._tag)
             self._outcome = Outcome(answer=self._action())
         except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
             self._outcome = Outcome(error=error)
         finally:
+            with suppress(Exception):  # the session may have been stopped meanwhile
+                self._tags.remove(self._tag)
             self._done.set()
 
     def _cancel(self) -> None:
         try:
-            _cancel_tag(self._spark, self._tag)
+            self._tags.cancel(self._tag)
         except Exception as error:  # noqa: BLE001 - the interruption itself is what the caller must see
             _log.warning("the Spark job with tag %s could not be cancelled: %s", self._tag, error)
         if not self._done.wait(_CANCEL_S):
             _log.warning("the Spark job with tag %s has not ended yet", self._tag)
 
 
-def _add_tag(spark: SparkSession, tag: str) -> None:
-    """Tags the jobs that this thread starts.
-
-    On classic Spark it is the context that is tagged: a tag on the session makes the session, and with it
-    every Spark ML model that remembers its training summary, impossible to serialize for good (seen in 4.3).
-    """
-    if _is_connect(spark):
-        spark.addTag(tag)
-    else:
-        spark.sparkContext.addJobTag(tag)
-
-
-def _cancel_tag(spark: SparkSession, tag: str) -> None:
-    if _is_connect(spark):
-        spark.interruptTag(tag)
-    else:
-        spark.sparkContext.cancelJobsWithTag(tag)
-
-
-def _is_connect(spark: SparkSession) -> bool:
+def is_connect(spark: SparkSession) -> bool:
+    """True for a Spark Connect session, which has no SparkContext."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+@dataclass(frozen=True)
+class _Tags:
+    """Marks the jobs that the calling thread starts; a mark can be cancelled from any thread."""
+
+    add: Callable[[str], Any]
+    remove: Callable[[str], Any]
+    cancel: Callable[[str], Any]
+
+
+def _tags_of(spark: SparkSession) -> _Tags:
+    """On classic Spark it is the context that is tagged, not the session (seen in 4.3).
+
+    A tag on the session makes the session, and with it every Spark ML model that remembers its training
+    summary, impossible to serialize for good; and ``interruptTag`` finds only tags of the calling thread.
+    """
+    if is_connect(spark):
+        return _Tags(spark.addTag, spark.removeTag, spark.interruptTag)
+    context = spark.sparkContext
+    return _Tags(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)

@@ -1,0 +1,164 @@
+"""What only local processes can show: output, orphans, interruption, grandchildren."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from sparkdl_ring.config import environment
+from sparkdl_ring.errors import TaskFailedError
+from sparkdl_ring.launch import LaunchOptions, run
+from sparkdl_ring.launch.local import LocalLauncher
+
+pytestmark = [pytest.mark.multi]
+PATIENCE_S = 20.0
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_output_comes_line_by_line_with_its_rank():
+    lines = []
+
+    def work():
+        import sys
+
+        from sparkdl_ring import rank
+
+        sys.stdout.write(f"hello from {rank()}\n")
+        sys.stderr.write("warn\n")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(b"\xff" + b"x" * 20_000 + b"\nno newline at the end")
+
+    launcher = LocalLauncher(output=lambda rank, stream, line: lines.append((rank, stream, line)))
+    launcher.run(work, (), {}, 2, LaunchOptions())
+    for rank in range(2):
+        assert (rank, "stdout", f"hello from {rank}") in lines
+        assert (rank, "stderr", "warn") in lines
+        assert (rank, "stdout", "no newline at the end") in lines
+    assert max(len(line) for _, _, line in lines) <= 8192
+
+
+def test_output_goes_to_our_own_streams(capfd):
+    run(lambda: sys.stdout.write("one\ntwo\n"), num_workers=1, launcher="local")
+    assert capfd.readouterr().out.splitlines() == ["[rank 0] one", "[rank 0] two"]
+
+
+def test_the_last_words_of_a_crash_are_told():
+    def work():
+        import ctypes
+
+        ctypes.string_at(0)
+
+    with pytest.raises(TaskFailedError, match=r"SIGSEGV[\s\S]*Segmentation fault[\s\S]*in work"):
+        run(work, num_workers=1, launcher="local")
+
+
+def test_grandchildren_end_with_a_failed_run(tmp_path):
+    """LOG-105: a rank sits in a child process of its own for ten minutes while another fails."""
+    note = tmp_path / "grandchild"
+
+    def work():
+        from sparkdl_ring import rank
+
+        if rank() == 0:
+            child = subprocess.Popen(["sleep", "600"])
+            (tmp_path / "draft").write_text(str(child.pid))
+            (tmp_path / "draft").replace(note)
+            child.wait()
+        while not note.exists():
+            time.sleep(0.01)
+        raise ValueError("bad")
+
+    with pytest.raises(TaskFailedError, match="bad"):
+        run(work, num_workers=2, launcher="local")
+    assert not is_running(int(note.read_text()))
+
+
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+from sparkdl_ring import run, rank
+
+folder = Path(sys.argv[1])
+
+def work():
+    (folder / f"pid-{rank()}").write_text(str(os.getpid()))
+    time.sleep(600)
+
+run(work, num_workers=2, launcher="local")
+"""
+
+
+def start_script(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
+        env={**environment(), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    files = [tmp_path / f"pid-{rank}" for rank in range(2)]
+    wait_until(lambda: all(f.exists() and f.read_text() for f in files), "the ranks did not start")
+    return parent, [int(f.read_text()) for f in files]
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_ranks_die_with_their_parent(tmp_path, stopped):
+    parent, pids = start_script(tmp_path)
+    if stopped:
+        os.kill(pids[0], signal.SIGSTOP)
+    parent.kill()
+    parent.communicate(timeout=PATIENCE_S)
+    wait_until(lambda: not any(map(is_running, pids)), "orphans are left")
+
+
+def test_ctrl_c_ends_everything_soon(tmp_path):
+    parent, pids = start_script(tmp_path)
+    os.kill(pids[0], signal.SIGSTOP)
+    start = time.monotonic()
+    parent.send_signal(signal.SIGINT)
+    _, errors = parent.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - start < 5
+    assert b"KeyboardInterrupt" in errors
+    assert not any(map(is_running, pids))
+
+
+def test_runs_side_by_side_do_not_meet(tmp_path):
+    """LOG-108: two drivers, same time, same host."""
+
+    def work(tag):
+        from sparkdl_ring import current
+
+        return current().allgather_object(tag)
+
+    answers = {}
+
+    def one(tag):
+        answers[tag] = run(work, tag, num_workers=2, launcher="local")
+
+    threads = [threading.Thread(target=one, args=(tag,)) for tag in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert answers == {tag: [[tag, tag]] * 2 for tag in "ab"}
