@@ -26,7 +26,7 @@ Identity identity(int rank) {
 }
 
 Conversation connect(const Identity& self, int target = 0, Channel channel = Channel::kTcpControl) {
-  return Conversation::connecting(self, target, channel).value();
+  return Conversation::connecting(self, {target, channel, 5}).value();
 }
 Conversation accept(const Identity& self) {
   return Conversation::accepting(self).value();
@@ -138,7 +138,7 @@ TEST_CASE("garbage and truncations end in refusal or in waiting, never in proof"
 
 TEST_CASE("a proven peer is judged by what it claims") {
   const Identity self = identity(1);
-  Hello peer{1, Role::kConnector, Channel::kTcpData, 7, 4, 3, 1, filled('r'), {}};
+  Hello peer{1, Role::kConnector, Channel::kTcpData, 7, 4, 3, 1, 5, filled('r'), {}};
   CHECK(judge(self, peer, -1, "").verdict == Verdict::kWelcome);
   const auto verdict_with = [&](auto change) {
     Hello changed = peer;

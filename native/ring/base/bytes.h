@@ -18,8 +18,7 @@ struct MutableBytes {
   std::byte* data = nullptr;
   std::size_t size = 0;
   MutableBytes() = default;
-  MutableBytes(void* pointer, std::size_t length)
-      : data(static_cast<std::byte*>(pointer)), size(length) {}
+  MutableBytes(void* pointer, std::size_t length) : data(static_cast<std::byte*>(pointer)), size(length) {}
   [[nodiscard]] MutableBytes from(std::size_t offset) const { return {data + offset, size - offset}; }
 };
 

@@ -42,11 +42,12 @@ std::string text_of(const Digest& digest) {
 Conversation::Conversation(const Digest& secret, Hello own)
     : secret_(secret), own_(own), own_hello_(encode_hello(own)) {}
 
-Result<Conversation> Conversation::connecting(const Identity& self, int target, Channel channel) {
+Result<Conversation> Conversation::connecting(const Identity& self, Purpose purpose) {
   auto hello = draw_hello(self, Role::kConnector);
   if (!hello) return hello.status();
-  hello.value().target = static_cast<std::uint32_t>(target);
-  hello.value().channel = channel;
+  hello.value().target = static_cast<std::uint32_t>(purpose.target);
+  hello.value().channel = purpose.channel;
+  hello.value().pairing = purpose.pairing;
   Conversation talk(self.secret, hello.value());
   talk.output_ = talk.own_hello_;
   return talk;

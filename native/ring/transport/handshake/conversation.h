@@ -29,12 +29,19 @@ struct Identity {
   Digest secret{};  // 256 bits, of this run alone
 };
 
+// What a connector wants with its connection.
+struct Purpose {
+  int target = 0;
+  Channel channel = Channel::kTcpControl;
+  std::uint64_t pairing = 0;
+};
+
 class Conversation {
  public:
   enum class State { kTalking, kProven, kRefused };
 
   // Fails only when the system has no random bytes.
-  [[nodiscard]] static Result<Conversation> connecting(const Identity& self, int target, Channel channel);
+  [[nodiscard]] static Result<Conversation> connecting(const Identity& self, Purpose purpose);
   [[nodiscard]] static Result<Conversation> accepting(const Identity& self);
 
   // How many bytes it takes next; 0 when it is not talking any more. Never read more than that.

@@ -36,6 +36,7 @@ std::string encode_hello(const Hello& hello) {
   writer.u32(hello.size);
   writer.u32(hello.rank);
   writer.u32(hello.target);
+  writer.u64(hello.pairing);
   writer.raw(Bytes(hello.run.data(), hello.run.size()));
   writer.raw(Bytes(hello.nonce.data(), hello.nonce.size()));
   return writer.str();
@@ -51,6 +52,7 @@ bool decode_hello(Bytes bytes, Hello& hello) {
   hello.size = reader.u32();
   hello.rank = reader.u32();
   hello.target = reader.u32();
+  hello.pairing = reader.u64();
   hello.run = read_digest(reader);
   hello.nonce = read_digest(reader);
   return reader.at_end() && ours && known(hello.role) && known(hello.channel);

@@ -24,12 +24,13 @@ struct Hello {
   std::uint64_t generation = 0;
   std::uint32_t size = 0;
   std::uint32_t rank = 0;
-  std::uint32_t target = 0;  // the rank that the connector believes to talk to
-  Digest run{};              // HMAC of the run id
-  Digest nonce{};            // drawn for this connection
+  std::uint32_t target = 0;   // the rank that the connector believes to talk to
+  std::uint64_t pairing = 0;  // the same on all channels that one connector means for one link
+  Digest run{};               // HMAC of the run id
+  Digest nonce{};             // drawn for this connection
 };
 
-inline constexpr std::size_t kHelloBytes = 4 + 4 + 1 + 1 + 8 + 4 + 4 + 4 + 32 + 32;
+inline constexpr std::size_t kHelloBytes = 4 + 4 + 1 + 1 + 8 + 4 + 4 + 4 + 8 + 32 + 32;
 
 [[nodiscard]] std::string encode_hello(const Hello& hello);
 // `bytes` holds exactly kHelloBytes. False: not a hello at all.

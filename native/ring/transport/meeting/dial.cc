@@ -15,8 +15,7 @@ constexpr double kFirstPause_s = 0.05;
 
 }  // namespace
 
-Dial::Dial(const Context& context, int peer, Channel channel)
-    : context_(context), peer_(peer), channel_(channel) {}
+Dial::Dial(const Context& context, Purpose purpose) : context_(context), purpose_(purpose) {}
 
 Result<Dial::Progress> Dial::advance() {
   if (!greeting_) {
@@ -33,7 +32,8 @@ Result<Dial::Progress> Dial::advance() {
     case Greeting::Progress::kProven:
       break;
   }
-  const auto judgement = judge(context_.self, greeting_->peer(), peer_, context_.host_of(peer_));
+  const auto judgement =
+      judge(context_.self, greeting_->peer(), purpose_.target, context_.host_of(purpose_.target));
   if (judgement.verdict != Judgement::Verdict::kWelcome) return judgement.disagreement;
   return Progress::kProven;
 }
@@ -45,15 +45,15 @@ void Dial::watch(std::vector<pollfd>& fds) const {
 Status Dial::start() {
   auto socket = open_socket();
   if (!socket) return socket.status();
-  auto talk = Conversation::connecting(context_.self, peer_, channel_);
+  auto talk = Conversation::connecting(context_.self, purpose_);
   if (!talk) return talk.status();
   greeting_.emplace(std::move(socket).value(), std::move(talk).value());
   return {};
 }
 
 Result<UniqueFd> Dial::open_socket() const {
-  const Address& address = context_.addresses[static_cast<std::size_t>(peer_)];
-  if (channel_ == Channel::kShmControl) return shm::connect_abstract(address.unix_name);
+  const Address& address = context_.addresses[static_cast<std::size_t>(purpose_.target)];
+  if (purpose_.channel == Channel::kShmControl) return shm::connect_abstract(address.unix_name);
   const auto endpoint = tcp::parse_endpoint(address.ip, address.port);
   if (!endpoint) return endpoint.status();
   return tcp::start_connecting(endpoint.value(), context_.socket_buffer_bytes);

@@ -20,13 +20,13 @@ class Dial {
  public:
   enum class Progress { kPending, kProven, kUnreachable };
 
-  Dial(const Context& context, int peer, Channel channel);
+  Dial(const Context& context, Purpose purpose);
 
   // kRendezvous when the peer proved itself and disagrees with this rank.
   [[nodiscard]] Result<Progress> advance();
   void watch(std::vector<pollfd>& fds) const;
 
-  [[nodiscard]] Channel channel() const noexcept { return channel_; }
+  [[nodiscard]] Channel channel() const noexcept { return purpose_.channel; }
   // What went wrong last, for people; empty while nothing did.
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
   // Once, after kProven.
@@ -38,8 +38,7 @@ class Dial {
   [[nodiscard]] Progress refused(const std::string& why);
 
   const Context& context_;
-  int peer_;
-  Channel channel_;
+  Purpose purpose_;
   std::optional<Greeting> greeting_;
   Deadline pause_ = Deadline::after(0);  // after a refusal
   int refusals_ = 0;

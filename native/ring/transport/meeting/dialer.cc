@@ -6,18 +6,18 @@
 
 namespace ring::transport {
 
-Dialer::Dialer(const Context& context, int peer, Choice choice)
-    : context_(context), peer_(peer), choice_(std::move(choice)) {
+Dialer::Dialer(const Context& context, int peer, Choice choice, std::uint64_t pairing)
+    : context_(context), peer_(peer), choice_(std::move(choice)), pairing_(pairing) {
   begin();
 }
 
 void Dialer::begin() {
   dials_.clear();
   if (choice_.path == Path::kShm) {
-    dials_.emplace_back(context_, peer_, Channel::kShmControl);
+    dials_.emplace_back(context_, Purpose{peer_, Channel::kShmControl, pairing_});
   } else {
-    dials_.emplace_back(context_, peer_, Channel::kTcpControl);
-    dials_.emplace_back(context_, peer_, Channel::kTcpData);
+    dials_.emplace_back(context_, Purpose{peer_, Channel::kTcpControl, pairing_});
+    dials_.emplace_back(context_, Purpose{peer_, Channel::kTcpData, pairing_});
   }
 }
 
@@ -35,7 +35,7 @@ Status Dialer::advance(Gathering& gathering) {
     const Channel channel = dial->channel();
     dial = dials_.erase(dial);
     if (channel == Channel::kShmControl) return offer_segment(std::move(socket));
-    gathering.add_tcp(peer_, channel, std::move(socket), choice_.reason);
+    gathering.add_tcp(peer_, {channel, pairing_, std::move(socket)}, choice_.reason);
   }
   return {};
 }

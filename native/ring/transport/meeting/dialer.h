@@ -4,6 +4,7 @@
 
 #include <poll.h>  // for pollfd
 
+#include <cstdint>   // for uint64_t
 #include <list>      // for list
 #include <optional>  // for optional
 #include <string>    // for string
@@ -19,7 +20,8 @@ namespace ring::transport {
 
 class Dialer {
  public:
-  Dialer(const Context& context, int peer, Choice choice);
+  // `pairing` is drawn at random, so that the channels of two processes that claim one rank never mix.
+  Dialer(const Context& context, int peer, Choice choice, std::uint64_t pairing);
 
   // Moves on and gives what is proven to the gathering. A failure ends the meeting.
   [[nodiscard]] Status advance(Gathering& gathering);
@@ -37,6 +39,7 @@ class Dialer {
   const Context& context_;
   int peer_;
   Choice choice_;
+  std::uint64_t pairing_;
   std::list<Dial> dials_;               // the channels that are not proven yet
   std::optional<ShmConnection> offer_;  // sent, not answered yet
 };

@@ -122,7 +122,7 @@ Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Gathering& gathering) {
   const int rank = static_cast<int>(peer.rank);
   const auto judgement = judge(context_.self, peer, -1, context_.host_of(rank));
   const bool welcome = judgement.verdict == Judgement::Verdict::kWelcome;
-  if (welcome && gathering.has(rank, peer.channel)) {
+  if (welcome && gathering.is_taken(rank, peer.channel, peer.pairing)) {
     ++refusals_.duplicate;
     return Fate::kLeaves;
   }
@@ -142,7 +142,8 @@ Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Gathering& gathering) {
     visitor.handover.role = Role::kAcceptor;
     return take_segment(visitor, gathering);
   }
-  gathering.add_tcp(rank, peer.channel, visitor.greeting.take_socket(), reason_for(rank, peer.channel));
+  gathering.add_tcp(rank, {peer.channel, peer.pairing, visitor.greeting.take_socket()},
+                    reason_for(rank, peer.channel));
   return Fate::kLeaves;
 }
 
@@ -153,7 +154,7 @@ Result<Doorman::Fate> Doorman::take_segment(Visitor& visitor, Gathering& gatheri
     ++refusals_.closed;  // the peer falls back to tcp, or gives up with the reason
     return Fate::kLeaves;
   }
-  if (gathering.has(visitor.proven_rank, Channel::kShmControl)) {
+  if (gathering.is_taken(visitor.proven_rank, Channel::kShmControl, visitor.greeting.peer().pairing)) {
     ++refusals_.duplicate;
     return Fate::kLeaves;
   }

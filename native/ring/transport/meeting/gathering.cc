@@ -24,15 +24,19 @@ Gathering::Gathering(const Context& context) : context_(context), halves_(contex
   mesh_.links.resize(at(mesh_.size));
 }
 
-bool Gathering::has(int peer, Channel channel) const {
+bool Gathering::is_taken(int peer, Channel channel, std::uint64_t pairing) const {
   if (mesh_.links[at(peer)]) return true;
-  if (channel == Channel::kTcpControl) return halves_[at(peer)].control.valid();
-  return channel == Channel::kTcpData && halves_[at(peer)].data.valid();
+  const TcpHalf& half = halves_[at(peer)];
+  const bool begun = half.control.valid() || half.data.valid();
+  if (begun && half.pairing != pairing) return true;
+  if (channel == Channel::kTcpControl) return half.control.valid();
+  return channel == Channel::kTcpData && half.data.valid();
 }
 
-void Gathering::add_tcp(int peer, Channel channel, UniqueFd socket, const std::string& reason) {
+void Gathering::add_tcp(int peer, TcpConnection connection, const std::string& reason) {
   TcpHalf& half = halves_[at(peer)];
-  (channel == Channel::kTcpControl ? half.control : half.data) = std::move(socket);
+  half.pairing = connection.pairing;
+  (connection.channel == Channel::kTcpControl ? half.control : half.data) = std::move(connection.socket);
   if (!half.control.valid() || !half.data.valid()) return;
   tcp::bound_silence(half.control.get());
   Lifeline lifeline(std::move(half.control), peer, context_.host_of(peer));

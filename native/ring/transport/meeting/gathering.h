@@ -21,14 +21,21 @@ struct ShmConnection {
   Role role = Role::kConnector;  // of this end
 };
 
+// One proven TCP connection; kTcpControl or kTcpData.
+struct TcpConnection {
+  Channel channel = Channel::kTcpControl;
+  std::uint64_t pairing = 0;
+  UniqueFd socket;
+};
+
 class Gathering {
  public:
   explicit Gathering(const Context& context);
 
-  // True when the peer has this channel, or a whole link, already.
-  [[nodiscard]] bool has(int peer, Channel channel) const;
-  // `channel` is kTcpControl or kTcpData; the link stands when both are there.
-  void add_tcp(int peer, Channel channel, UniqueFd socket, const std::string& reason);
+  // True when the peer has this channel, or a whole link, or when another process began a link as this peer.
+  [[nodiscard]] bool is_taken(int peer, Channel channel, std::uint64_t pairing) const;
+  // The link stands when control and data are both there.
+  void add_tcp(int peer, TcpConnection connection, const std::string& reason);
   void add_shm(int peer, ShmConnection connection, const std::string& reason);
 
   [[nodiscard]] std::vector<int> missing() const;
@@ -42,6 +49,7 @@ class Gathering {
   struct TcpHalf {
     UniqueFd control;
     UniqueFd data;
+    std::uint64_t pairing = 0;
   };
   void set_link(int peer, std::unique_ptr<Link> link, const std::string& reason);
 

@@ -7,6 +7,7 @@
 #include <utility>  // for move
 #include <vector>   // for vector
 
+#include "ring/base/random.h"
 #include "ring/transport/choice.h"
 #include "ring/transport/meeting/dialer.h"
 
@@ -50,7 +51,10 @@ class Meeting {
         const Status why = choice.status();
         return {why.code(), context_.name_of(peer) + ": " + why.message(), peer, context_.host_of(peer)};
       }
-      if (peer < self) dialers_.emplace_back(context_, peer, std::move(choice).value());
+      if (peer > self) continue;
+      std::uint64_t pairing = 0;
+      RING_TRY(fill_random(MutableBytes(&pairing, sizeof pairing)));
+      dialers_.emplace_back(context_, peer, std::move(choice).value(), pairing);
     }
     return {};
   }
