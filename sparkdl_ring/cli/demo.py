@@ -32,7 +32,7 @@ class Options:
         rows: Flights to take; default all.
         epochs: Passes over the training rows.
         workers: Training tasks.
-        out: Folder for the MLflow record and the saved pipeline.
+        out: Folder for the MLflow record, the store and the saved pipeline.
     """
 
     rows: int | None
@@ -100,6 +100,7 @@ def _compare(spark: SparkSession, options: Options) -> Outcome:
         baseline_auc = _auc(baseline.transform(held_out), "rawPrediction")
     pipeline = options.out / "pipeline"
     PipelineModel([*features.stages, model]).write().overwrite().save(str(pipeline))
+    _add_to_record(model.run_id, {"held_out_auc": auc, "logistic_regression_auc": baseline_auc})
     trained = sum(record.rows for record in model.history)
     seconds = sum(record.seconds for record in model.history)
     return Outcome(auc, baseline_auc, trained, seconds, model.run_id, pipeline)
@@ -123,6 +124,7 @@ def _train(train: DataFrame, sizes: list[int], options: Options) -> TorchModel:
         batch_size=max(1, _GLOBAL_BATCH // options.workers),
         epochs=options.epochs,
         num_workers=options.workers,
+        store=str(options.out / "store"),
         seed=_SEED,
         experiment=_EXPERIMENT,
         run_name="flights",
@@ -155,11 +157,19 @@ def _track_in(out: Path) -> str:
         ) from error
     out.mkdir(parents=True, exist_ok=True)
     uri = f"sqlite:///{out / 'mlflow.db'}"
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of each table it makes
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # it tells of each table it makes
     mlflow.set_tracking_uri(uri)
     if mlflow.get_experiment_by_name(_EXPERIMENT) is None:
         mlflow.create_experiment(_EXPERIMENT, artifact_location=(out / "artifacts").as_uri())
     return uri
+
+
+def _add_to_record(run_id: str | None, figures: dict[str, float]) -> None:
+    import mlflow
+
+    for name, value in figures.items():
+        if run_id is not None:
+            mlflow.MlflowClient().log_metric(run_id, name, value)
 
 
 @contextmanager

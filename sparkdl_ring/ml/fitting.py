@@ -57,7 +57,7 @@ class Fitting:
         rows = self._first_rows(data.train)
         outputs = self.trainee.probe(self.payload, rows, self.request.roles)
         self.store.write(layout.payload_path(self.request.id), self.payload)
-        with opened(self.tracker, self.request, self.store, data) as run_id:
+        with opened(self.tracker, self.request, self.trainee, self.store, data) as run_id:
             result = self._launch(self._job(data))
             fitted = self._collect(result, data.train, outputs, run_id)
             self.tracker.set_tags(transport_tags(result.transports))

@@ -32,7 +32,9 @@ def new_tracker(tracking: str, experiment: str | None) -> Tracker:
 
 
 @contextmanager
-def opened(tracker: Tracker, request: Request, store: Store, data: Materialized) -> Iterator[str | None]:
+def opened(
+    tracker: Tracker, request: Request, trainee: Trainee, store: Store, data: Materialized
+) -> Iterator[str | None]:
     """The run of a fit, open inside the block; gives its id. An error marks it as failed or killed."""
     tags = {
         **run_tags(request.params["num_workers"], request.params["launcher"]),
@@ -40,7 +42,9 @@ def opened(tracker: Tracker, request: Request, store: Store, data: Materialized)
     }
     name = request.params["run_name"] or f"fit-{request.id[:8]}"
     try:
-        yield tracker.start(name, _params(request), tags, _datasets(request, store, data))
+        yield tracker.start(
+            name, {**trainee.names, **_params(request)}, tags, _datasets(request, store, data)
+        )
         tracker.finish("FINISHED")
     except (KeyboardInterrupt, SystemExit):
         tracker.finish("KILLED")

@@ -73,9 +73,8 @@ class TorchEstimator(RingEstimator):
         self.setParams(**params)
 
     def to_saved(self) -> Saved:
-        code = {name: getattr(self, name) for name in _CODE}
-        blobs = {name: pickled(name, value) for name, value in code.items() if value is not None}
-        return Saved({"code": {name: _called(value) for name, value in code.items()}}, blobs)
+        code = {name: getattr(self, name) for name in _CODE if getattr(self, name) is not None}
+        return Saved({"code": sorted(code)}, {name: pickled(name, value) for name, value in code.items()})
 
     def from_saved(self, saved: Saved) -> None:
         for name in _CODE:
@@ -123,9 +122,3 @@ class TorchModel(RingModel):
         from sparkdl_ring.ml.torch_trainee import load_predictor
 
         return load_predictor
-
-
-def _called(value: Any) -> str | None:
-    if value is None:
-        return None
-    return getattr(value, "__qualname__", None) or type(value).__qualname__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cloudpickle
@@ -106,6 +107,11 @@ class TorchTrainee:
         return loads_model(blobs["model"])
 
     @property
+    def names(self) -> dict[str, str]:
+        parts = {name: getattr(self.spec, name) for name in ("model", "loss", "optimizer")}
+        return {name: called(part) for name, part in parts.items()}
+
+    @property
     def spreads_tail(self) -> bool:
         return uses_batch_statistics(self.spec.model)
 
@@ -129,6 +135,14 @@ def _probed(
     predictor = TorchPredictor(spec.model, roles.features, transform)
     given = predictor([rows.columns[name] for name in roles.features])
     return describe(given, roles.predictions, rows.rows)
+
+
+def called(part: Any) -> str:
+    """The name of a user's function or class, or of an object's class."""
+    if isinstance(part, (list, tuple)):
+        return ", ".join(called(item) for item in part)
+    inner = part.func if isinstance(part, partial) else part
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__))
 
 
 def _array(output: Any) -> Array:

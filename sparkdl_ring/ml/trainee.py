@@ -51,6 +51,10 @@ class Trainee(Protocol):
         """The trained model as an object of its framework."""
 
     @property
+    def names(self) -> Mapping[str, str]:
+        """What its parts are called, for the record."""
+
+    @property
     def spreads_tail(self) -> bool:
         """Whether a batch of a single row must not occur."""
 
