@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import os
 import pickle
-import signal
 import sys
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sparkdl_ring.launch.guard import die_with_parent, guard_this_process
 from sparkdl_ring.launch.task import RankFailedError, TaskSpec, run_rank
 from sparkdl_ring.log import get_logger
 from sparkdl_ring.rendezvous import FileRendezvous
 
 _log = get_logger(__name__)
-_PR_SET_PDEATHSIG = 1
 FAILED = 1
 
 BOOT = (
@@ -56,6 +54,7 @@ def main() -> None:
     """Plays the rank that standard input names, then ends this process."""
     parent, order = pickle.load(sys.stdin.buffer)
     die_with(parent)
+    guard_this_process()
     faulthandler.enable()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     os._exit(_end(_play(order)))
@@ -63,9 +62,7 @@ def main() -> None:
 
 def die_with(parent: int) -> None:
     """Has the kernel kill this process when its parent ends, and ends at once when it has ended already."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if hasattr(libc, "prctl"):
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != parent:
         os._exit(FAILED)
 

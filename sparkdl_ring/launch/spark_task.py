@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sparkdl_ring.launch.failure import ECHO, FailureRecord
+from sparkdl_ring.launch.guard import die_with_parent, guard_this_process
 from sparkdl_ring.launch.task import RankFailedError, TaskSpec, run_rank
 from sparkdl_ring.rendezvous import BarrierRendezvous
 from sparkdl_ring.rendezvous.barrier import nobody_known
@@ -33,6 +34,8 @@ def barrier_task(spec: TaskSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.
     """
     from pyspark import BarrierTaskContext
 
+    die_with_parent()
+    guard_this_process()
     context = BarrierTaskContext.get()
     arrived = nobody_known if spec.board is None else spec.board.arrived
     try:

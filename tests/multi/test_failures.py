@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -116,6 +117,34 @@ def test_the_bad_rank_is_named_in_time_and_nothing_is_left(launcher, kind, momen
     assert seconds < LIMIT_S
     check_cause(error, kind, launcher == "local")
     wait_for_the_end_of(tmp_path)
+
+
+def test_children_of_good_ranks_end_too(launcher, tmp_path):
+    """LOG-105: good ranks sit in child processes for ten minutes, one started and one forked; one fails."""
+
+    def work():
+        from sparkdl_ring import current
+
+        rank = current().rank
+        if rank == 0:
+            child = subprocess.Popen(["sleep", "600"]).pid
+        elif rank == 1:
+            child = os.fork()
+            if child == 0:
+                time.sleep(600)
+        else:
+            while len(list(tmp_path.glob("pid-*"))) < 2:
+                time.sleep(0.01)
+            (tmp_path / "fault").write_text(str(time.time()))
+            raise ValueError("bad")
+        (tmp_path / f"draft-{rank}").write_text(str(child))
+        (tmp_path / f"draft-{rank}").replace(tmp_path / f"pid-{rank}")
+        os.waitpid(child, 0)
+
+    with pytest.raises(TaskFailedError, match="bad"):
+        run(work, num_workers=SIZE, launcher=launcher)
+    wait_for_the_end_of(tmp_path)
+    assert time.time() - float((tmp_path / "fault").read_text()) < LIMIT_S
 
 
 def check_cause(error: TaskFailedError, kind: str, local: bool) -> None:
