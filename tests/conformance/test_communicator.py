@@ -334,3 +334,30 @@ def test_a_rank_that_leaves_is_missed_at_once(make_ring):
     failures = make_ring(2).failures(play)
     assert isinstance(failures[0], PeerLostError), failures
     assert failures[0].rank == 1
+
+
+def test_connecting_again_and_again_never_fails(transport, tmp_path):
+    """LOG-108: four ranks of one host, fifty times; ports are never guessed."""
+    for attempt in range(50):
+        ring = connected(transport, 4, tmp_path / str(attempt))
+        try:
+            assert ring.each(lambda c: int(c.allreduce(np.array(c.rank), "sum"))) == [6] * 4
+        finally:
+            ring.close()
+
+
+@pytest.mark.slow
+def test_more_than_two_gigabytes(make_ring):
+    """LOG-096: offsets are counted in 64 bits."""
+    count = 2**31 + 8
+    marks = [0, 2**31 - 1, 2**31, count - 1]
+    ring = make_ring(2)
+
+    def play(comm):
+        data = np.zeros(count, np.uint8)
+        if comm.rank == 0:
+            data[marks] = [1, 2, 3, 4]
+        comm.broadcast_(data, timeout_s=100)
+        return data[marks].tolist(), int(np.count_nonzero(data))
+
+    assert [future.result(timeout=110) for future in ring.start(play)] == [([1, 2, 3, 4], 4)] * 2
