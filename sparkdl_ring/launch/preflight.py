@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sparkdl_ring.errors import ConfigError, NotEnoughTasksError
+from sparkdl_ring.launch.spark_job import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +33,7 @@ def check_slots(spark: SparkSession, num_workers: int) -> None:
         return str(spark.conf.get(name, default))
 
     refuse_dynamic_allocation(read)
-    check_count(slots_from(read), num_workers, read("spark.master", ""))
+    check_count(slots_from(read, _processors(spark)), num_workers, read("spark.master", ""))
 
 
 def refuse_dynamic_allocation(read: ConfReader) -> None:
@@ -59,17 +60,28 @@ def check_count(slots: int | None, num_workers: int, master: str) -> None:
     )
 
 
-def slots_from(read: ConfReader) -> int | None:
-    """Tasks that can run at once, from the settings; ``None`` where they do not tell."""
+def slots_from(read: ConfReader, processors: int | None = None) -> int | None:
+    """Tasks that can run at once, from the settings; ``None`` where they do not tell.
+
+    Args:
+        read: Looks up a setting, with a default.
+        processors: What ``local[*]`` means on the driver, where known.
+    """
     master = read("spark.master", "")
     task_cpus = int(read("spark.task.cpus", "1"))
     local, cluster = _LOCAL.match(master), _LOCAL_CLUSTER.match(master)
     if local:
-        cores = local.group(1) or "1"
-        return None if cores == "*" else int(cores) // task_cpus
+        cores = processors if local.group(1) == "*" else int(local.group(1) or "1")
+        return None if cores is None else cores // task_cpus
     if cluster:
         return int(cluster.group(1)) * (int(cluster.group(2)) // task_cpus)
-    executors, cores = read("spark.executor.instances", ""), read("spark.executor.cores", "")
-    if executors.isdigit() and cores.isdigit() and int(executors) > 0:
-        return int(executors) * (int(cores) // task_cpus)
+    executors, each = read("spark.executor.instances", ""), read("spark.executor.cores", "")
+    if executors.isdigit() and each.isdigit() and int(executors) > 0:
+        return int(executors) * (int(each) // task_cpus)
     return None
+
+
+def _processors(spark: SparkSession) -> int | None:
+    """The processors that the driver's JVM sees; unknown on Spark Connect."""
+    jvm = None if is_connect(spark) else getattr(spark.sparkContext, "_jvm", None)
+    return None if jvm is None else int(jvm.java.lang.Runtime.getRuntime().availableProcessors())

@@ -183,6 +183,7 @@ def test_dynamic_allocation_is_refused(spark):
 
     class Session:
         conf = Conf()
+        sparkContext = spark.sparkContext
 
     with pytest.raises(ConfigError, match="dynamicAllocation"):
         check_slots(Session(), 2)

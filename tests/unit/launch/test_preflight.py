@@ -19,6 +19,8 @@ def reader(**conf):
         ({"spark__master": "local"}, 1),
         ({"spark__master": "local[4]"}, 4),
         ({"spark__master": "local[4, 2]"}, 4),
+        ({"spark__master": "local[*]"}, 8),
+        ({"spark__master": "local[*]", "spark__task__cpus": "3"}, 2),
         ({"spark__master": "local[4]", "spark__task__cpus": "2"}, 2),
         ({"spark__master": "local-cluster[2,3,1024]"}, 6),
         ({"spark__master": "local-cluster[2, 3, 1024]", "spark__task__cpus": "2"}, 2),
@@ -29,7 +31,11 @@ def reader(**conf):
     ],
 )
 def test_slots(conf, slots):
-    assert slots_from(reader(**conf)) == slots
+    assert slots_from(reader(**conf), processors=8) == slots
+
+
+def test_all_processors_of_an_unknown_driver_are_unknown():
+    assert slots_from(reader(spark__master="local[*]")) is None
 
 
 def test_too_few_slots_are_told_with_numbers_and_a_remedy():
