@@ -8,7 +8,7 @@
 
 namespace ring::transport::tcp {
 
-TcpLink::TcpLink(Lifeline lifeline, UniqueFd data) : lifeline_(std::move(lifeline)), data_(std::move(data)) {}
+TcpLink::TcpLink(Lifeline lifeline, UniqueFd data) : data_(std::move(data)), lifeline_(std::move(lifeline)) {}
 
 Result<std::size_t> TcpLink::send_some(Bytes bytes) {
   RING_TRY(lifeline_.usable());

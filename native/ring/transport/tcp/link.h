@@ -28,8 +28,8 @@ class TcpLink final : public Link {
   Result<std::size_t> take_data_error(int error);
   Result<std::size_t> take_data_end();
 
-  Lifeline lifeline_;
   UniqueFd data_;
+  Lifeline lifeline_;  // after the data, so that its end goes out first and wakes the peer with the cause
   bool data_ended_ = false;
 };
 
