@@ -10,6 +10,7 @@ from sparkdl_ring.log import get_logger
 from sparkdl_ring.store import Store
 
 _log = get_logger(__name__)
+_OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,17 @@ class Board:
     Args:
         store: Where it lies; every task can write there.
         path: Its folder, one for each launch.
+        brief: The driver removes the folder when the launch is over; a rank that ends later than that leaves
+            nothing, since its mark would bring the folder back for good.
     """
 
     store: Store
     path: str
+    brief: bool = False
+
+    def open(self) -> None:
+        """Allows marks on a brief board; the driver calls it before tasks start."""
+        self.store.write(f"{self.path}/{_OPEN}", b"")
 
     def arrive(self, rank: int) -> None:
         """Leaves a mark: ``rank`` is about to meet the others."""
@@ -48,7 +56,8 @@ class Board:
 
     def _write(self, name: str, data: bytes) -> None:
         try:
-            self.store.write(f"{self.path}/{name}", data)
+            if not self.brief or self.store.exists(f"{self.path}/{_OPEN}"):
+                self.store.write(f"{self.path}/{name}", data)
         except StoreError as error:
             _log.warning("cannot leave a mark for the driver: %s", error)
 

@@ -115,7 +115,9 @@ def _board(spark: SparkSession, options: LaunchOptions) -> Iterator[Board | None
         yield Board(options.board, options.board_path)
     elif _shares_disk(spark):
         with tempfile.TemporaryDirectory(prefix="sparkdl-ring-", ignore_cleanup_errors=True) as folder:
-            yield Board(open_store(folder), "board")
+            board = Board(open_store(folder), "board", brief=True)
+            board.open()
+            yield board
     else:
         yield None
 

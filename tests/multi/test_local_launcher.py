@@ -19,6 +19,7 @@ from sparkdl_ring.launch.local import LocalLauncher
 
 pytestmark = [pytest.mark.multi]
 PATIENCE_S = 20.0
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def wait_until(condition, what):
@@ -94,7 +95,7 @@ def start_script(tmp_path):
     script.write_text(SCRIPT)
     parent = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path)],
-        env={**environment(), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env={**environment(), "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         stderr=subprocess.PIPE,
         start_new_session=True,
     )

@@ -54,6 +54,18 @@ def test_marks_on_the_board(tmp_path):
     assert board.arrived() == {0, 11}
 
 
+def test_a_late_rank_does_not_bring_a_removed_board_back(tmp_path):
+    """LOG-155: nothing is left of a run once its driver has cleaned up."""
+    store = open_store(str(tmp_path))
+    board = Board(store, "board", brief=True)
+    board.open()
+    board.arrive(0)
+    assert board.arrived() == {0}
+    store.delete("board", recursive=True)
+    board.report(FailureRecord.of(ValueError("late"), 0))
+    assert store.list() == []
+
+
 def test_a_missing_package_in_the_worker_is_told_on_top():
     text = "ResultTask(0, 1)\nModuleNotFoundError: No module named 'sparkdl_ring'\n"
     error = explain(RuntimeError(text), None)
