@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import pickle
 import re
 import socket
 import time
@@ -12,14 +11,13 @@ import traceback as tracebacks
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-import cloudpickle
-
 from sparkdl_ring.errors import (
     CollectiveError,
     CollectiveTimeoutError,
     MismatchError,
     RendezvousTimeoutError,
 )
+from sparkdl_ring.launch.exceptions import freeze, thaw
 
 OWN, SILENCE, ECHO = "own", "silence", "echo"
 _MAX_TEXT, _MAX_ERROR_BYTES = 20_000, 64_000
@@ -66,7 +64,7 @@ class FailureRecord:
             blames=blames,
             summary=_cut(f"{type(error).__name__}: {error}"),
             traceback=_cut(text),
-            error=base64.b64encode(_pickled(error)).decode("ascii"),
+            error=base64.b64encode(freeze(error, _MAX_ERROR_BYTES)).decode("ascii"),
             seconds=time.time(),
         )
 
@@ -74,11 +72,9 @@ class FailureRecord:
         """The rank's own exception, or a :class:`RemoteError` with its text."""
         if self.error:
             try:
-                error = pickle.loads(base64.b64decode(self.error))
+                return thaw(base64.b64decode(self.error))
             except Exception:  # noqa: BLE001 - its class may not exist here; the text still tells
                 return RemoteError(self.summary)
-            if isinstance(error, BaseException):
-                return error
         return RemoteError(self.summary)
 
     def encode(self) -> bytes:
@@ -127,16 +123,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     while link is not None:
         yield link
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
-
-
-def _pickled(error: BaseException) -> bytes:
-    """The exception as bytes that are known to load again; empty otherwise."""
-    try:
-        data = bytes(cloudpickle.dumps(error))
-        pickle.loads(data)
-    except Exception:  # noqa: BLE001 - any class may refuse; the text still travels
-        return b""
-    return data if len(data) <= _MAX_ERROR_BYTES else b""
 
 
 def _cut(text: str) -> str:

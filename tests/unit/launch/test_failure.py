@@ -57,10 +57,19 @@ def test_a_record_travels_with_its_exception_and_traceback():
     assert "in raised" in again.traceback
 
 
-def test_an_exception_that_cannot_be_rebuilt_is_told_by_text():
+def test_an_exception_that_its_constructor_cannot_rebuild_arrives_as_itself():
     error = FailureRecord.of(Awkward(1, 2), rank=0).exception()
+    assert type(error) is Awkward
+    assert str(error) == "awkward"
+
+
+def test_an_exception_whose_class_cannot_travel_is_told_by_text():
+    class Local(Exception):
+        lock = threading.Lock()
+
+    error = FailureRecord.of(Local("bound"), rank=0).exception()
     assert isinstance(error, RemoteError)
-    assert str(error) == "Awkward: awkward"
+    assert str(error) == "Local: bound"
 
 
 def test_records_are_found_in_foreign_text():
