@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparkdl_ring.data import Batch, Dataset, Materialized, ReadOptions, materialize, open_batches
@@ -14,6 +15,7 @@ from sparkdl_ring.ml.outputs import OutputSpec
 from sparkdl_ring.ml.progress import OnEpoch, Progress
 from sparkdl_ring.ml.record import model_record, opened
 from sparkdl_ring.ml.request import Request
+from sparkdl_ring.ml.resumption import run_id
 from sparkdl_ring.ml.trainee import Trainee
 from sparkdl_ring.store import Store, layout
 from sparkdl_ring.tracking import Tracker, transport_tags
@@ -54,6 +56,10 @@ class Fitting:
             TaskFailedError: A rank failed; its own exception is the cause.
         """
         data = self._materialize(df)
+        run = run_id(self.request, self.trainee.identity, data, self.store)
+        return replace(self, request=replace(self.request, id=run))._train(data)
+
+    def _train(self, data: Materialized) -> Fitted:
         rows = self._first_rows(data.train)
         outputs = self.trainee.probe(self.payload, rows, self.request.roles)
         self.store.write(layout.payload_path(self.request.id), self.payload)
@@ -99,7 +105,8 @@ class Fitting:
             config=job.config,
             run_id=job.run_id,
             board=self.store,
-            board_path=layout.tasks_dir(job.run_id),
+            # A folder of its own: an attempt must not hear the tasks of an earlier one.
+            board_path=f"{layout.tasks_dir(job.run_id)}/{secrets.token_hex(8)}",
             on_poll=progress.poll,
         )
         try:

@@ -129,7 +129,15 @@ class FitParams(ModelParams):
         "Where the run is recorded: mlflow or none.", to.one_of("mlflow", "none"), "mlflow"
     )
     experiment = DeclaredParam("MLflow experiment; default MLflow's own.", to.to_text)
-    run_name = DeclaredParam("Name of the run in the record.", to.to_text)
+    run_name = DeclaredParam(
+        "Name of the run in the record, and with store of what resume finds.", to.to_text
+    )
+    resume = DeclaredParam(
+        "Go on after the last checkpoint of an unfinished fit with the same store, run_name, seed, rows and "
+        "settings; a fit without seed never finds one.",
+        to.to_bool,
+        True,
+    )
     settings = DeclaredParam(
         "Overrides of settings for this fit, such as {'comm.timeout_s': 60}; see the settings table.",
         to.to_settings,

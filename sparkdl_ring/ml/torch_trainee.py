@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -110,6 +111,12 @@ class TorchTrainee:
     def names(self) -> dict[str, str]:
         parts = {name: getattr(self.spec, name) for name in ("model", "loss", "optimizer")}
         return {name: called(part) for name, part in parts.items()}
+
+    @property
+    def identity(self) -> str:
+        rest = cloudpickle.dumps((self.spec.loss, self.spec.optimizer, self.spec.metrics))
+        shapes = [(name, tuple(value.shape)) for name, value in self.spec.model.state_dict().items()]
+        return f"{self.spec.model!r} {shapes} {hashlib.blake2b(rest).hexdigest()}"
 
     @property
     def spreads_tail(self) -> bool:

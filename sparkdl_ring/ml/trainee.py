@@ -55,6 +55,10 @@ class Trainee(Protocol):
         """What its parts are called, for the record."""
 
     @property
+    def identity(self) -> str:
+        """Equal in every process for what trains alike; initial weights do not count."""
+
+    @property
     def spreads_tail(self) -> bool:
         """Whether a batch of a single row must not occur."""
 
