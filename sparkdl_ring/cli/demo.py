@@ -185,6 +185,8 @@ def _report(outcome: Outcome, tracking_uri: str) -> None:
     print(f"\nrows trained       {outcome.trained_rows:,}  ({speed:,.0f} rows/s)")
     print(f"AUC                {outcome.auc:.4f}  on days that were held out")
     print(f"LogisticRegression {outcome.baseline_auc:.4f}  on the same rows and features")
+    if outcome.auc <= outcome.baseline_auc:
+        print("                   not beaten: a network needs more flights or epochs than these")
     print(f"pipeline saved in  {outcome.pipeline}")
     print(f"MLflow run         {outcome.run_id}")
     print(f"open it with       mlflow ui --backend-store-uri {tracking_uri}")

@@ -58,15 +58,13 @@ def _fault(spec: ColumnSpec, now: ColumnSpec) -> str:
 
 def _field(spec: ColumnSpec, now: ColumnSpec) -> Any:
     column = F.col(f"`{spec.name.replace('`', '``')}`")
-    refused = F.when(column.isNull(), _refuse(spec, "a null: fill or drop it"))
+    refused = F.when(column.isNull(), _refuse(spec, "a null"))
     if spec.kind == "scalar":
         return refused.otherwise(column.cast(_SQL[spec.dtype]))
     items = vector_to_array(column) if now.kind == "vector" else column
     length = spec.shape[0]
     if now.kind == "array":
-        refused = refused.when(
-            F.exists(items, F.isnull), _refuse(spec, "a null inside an array: fill or drop it")
-        )
+        refused = refused.when(F.exists(items, F.isnull), _refuse(spec, "a null inside an array"))
     wrong = F.concat(F.lit("a row of "), F.size(items).cast("string"), F.lit(f" values instead of {length}"))
     refused = refused.when(F.size(items) != length, _refuse(spec, wrong))
     return refused.otherwise(items.cast(f"array<{_SQL[spec.dtype]}>"))
