@@ -99,12 +99,12 @@ class TorchTrainee:
             raise
         except Exception as error:  # the user's code; its own words are the message
             columns = {
-                name: (rows.columns[name].shape, str(rows.columns[name].dtype)) for name in roles.wanted
+                name: f"{rows.columns[name].dtype} {rows.columns[name].shape}" for name in roles.wanted
             }
             raise ConfigError(
-                f"the model or its loss fails on the first {rows.rows} rows of the data, whose columns have "
-                f"shapes and types {columns}: {type(error).__name__}: {error}. Floating columns reach the model "
-                "and the loss in the type of the model's parameters, integers as int64: cast a class label to long"
+                f"the model or its loss fails on the first {rows.rows} rows of the data, whose columns are "
+                f"{columns}: {type(error).__name__}: {error}. Floating columns arrive in the type of the model's "
+                "parameters, integers as int64; a class label must be cast to long"
             ) from error
 
     def module(self, blobs: Mapping[str, bytes]) -> torch.nn.Module:
