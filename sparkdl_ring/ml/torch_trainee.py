@@ -98,14 +98,7 @@ class TorchTrainee:
         except RingError:
             raise
         except Exception as error:  # the user's code; its own words are the message
-            columns = {
-                name: f"{rows.columns[name].dtype} {rows.columns[name].shape}" for name in roles.wanted
-            }
-            raise ConfigError(
-                f"the model or its loss fails on the first {rows.rows} rows of the data, whose columns are "
-                f"{columns}: {type(error).__name__}: {error}. Floating columns arrive in the type of the model's "
-                "parameters, integers as int64; a class label must be cast to long"
-            ) from error
+            raise ConfigError(_mismatch(rows, roles, error)) from error
 
     def module(self, blobs: Mapping[str, bytes]) -> torch.nn.Module:
         return loads_model(blobs["model"])
@@ -132,6 +125,15 @@ class TorchTrainee:
     @property
     def loader(self) -> Loader:
         return load_predictor
+
+
+def _mismatch(rows: Batch, roles: Roles, error: Exception) -> str:
+    columns = {name: f"{rows.columns[name].dtype} {rows.columns[name].shape}" for name in roles.wanted}
+    return (
+        f"the model or its loss fails on the first {rows.rows} rows of the data, whose columns are {columns}: "
+        f"{type(error).__name__}: {error}. Floating columns arrive in the type of the model's parameters, "
+        "integers as int64; a class label must be cast to long"
+    )
 
 
 def _probed(
