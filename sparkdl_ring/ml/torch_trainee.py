@@ -130,7 +130,7 @@ class TorchTrainee:
 def _mismatch(rows: Batch, roles: Roles, error: Exception) -> str:
     columns = {name: f"{rows.columns[name].dtype} {rows.columns[name].shape}" for name in roles.wanted}
     return (
-        f"the model or its loss fails on the first {rows.rows} rows of the data, whose columns are {columns}: "
+        f"model or loss fails on the first {rows.rows} rows of the data, whose columns are {columns}: "
         f"{type(error).__name__}: {error}. Floating columns arrive in the type of the model's parameters, "
         "integers as int64; a class label must be cast to long"
     )
