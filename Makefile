@@ -47,12 +47,15 @@ ifeq ($(DOCTEST),)
 	$(ROOT_DO) apt-get install -y -qq doctest-dev
 endif
 
+# cmake and ninja come with the environment; a machine may have neither.
+TOOLS := PATH="$(abspath $(BIN)):$$PATH"
+
 native-test: $(addprefix native-test-,$(SANITIZERS)) ## C++ tests under ASan+UBSan and TSan
 
 native-test-%: setup doctest
-	cd native && $(abspath $(BIN))/cmake --preset $*
-	cd native && $(abspath $(BIN))/cmake --build --preset $*
-	cd native && $(abspath $(BIN))/ctest --preset $*
+	cd native && $(TOOLS) cmake --preset $*
+	cd native && $(TOOLS) cmake --build --preset $*
+	cd native && $(TOOLS) ctest --preset $*
 
 pytest: setup ## Python tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
