@@ -70,20 +70,37 @@ def test_large_results_and_collectives(launcher, num_workers):
         assert (large == index).all()
 
 
-def test_an_exception_that_cannot_travel_is_told_by_its_text(launcher):
+def test_an_exception_that_its_constructor_cannot_rebuild_arrives_with_its_cause(launcher):
     def work():
         class Awkward(Exception):
             def __init__(self, first, second):
                 super().__init__("row 7 is 'odd'\n\\ \u00e9")
                 self.lock = threading.Lock()
 
-        raise Awkward(1, 2)
+        raise Awkward(1, 2) from KeyError("row 7")
 
     with pytest.raises(TaskFailedError) as caught:
         run(work, num_workers=1, launcher=launcher)
     assert caught.value.rank == 0
     assert "Awkward: row 7 is 'odd'\n\\ \u00e9" in str(caught.value)
+    cause = caught.value.__cause__
+    assert type(cause).__name__ == "Awkward"
+    assert str(cause) == "row 7 is 'odd'\n\\ \u00e9"
+    assert isinstance(cause.__cause__, KeyError)
+
+
+def test_an_exception_whose_class_cannot_travel_is_told_by_its_text(launcher):
+    def work():
+        class Bound(Exception):
+            pass
+
+        Bound.lock = threading.Lock()
+        raise Bound("here")
+
+    with pytest.raises(TaskFailedError) as caught:
+        run(work, num_workers=1, launcher=launcher)
     assert isinstance(caught.value.__cause__, RuntimeError)
+    assert str(caught.value.__cause__) == "Bound: here"
 
 
 def test_leaving_by_sys_exit_is_a_failure(launcher):
