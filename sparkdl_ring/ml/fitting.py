@@ -15,7 +15,7 @@ from sparkdl_ring.ml.outputs import OutputSpec
 from sparkdl_ring.ml.progress import OnEpoch, Progress
 from sparkdl_ring.ml.record import model_record, opened
 from sparkdl_ring.ml.request import Request
-from sparkdl_ring.ml.resumption import run_id
+from sparkdl_ring.ml.resumption import run_in_store
 from sparkdl_ring.ml.trainee import Trainee
 from sparkdl_ring.store import Store, layout
 from sparkdl_ring.tracking import Tracker, transport_tags
@@ -56,7 +56,7 @@ class Fitting:
             TaskFailedError: A rank failed; its own exception is the cause.
         """
         data = self._materialize(df)
-        run = run_id(self.request, self.trainee.identity, data, self.store)
+        run = run_in_store(self.request, self.trainee, data, self.store)
         return replace(self, request=replace(self.request, id=run))._train(data)
 
     def _train(self, data: Materialized) -> Fitted:

@@ -11,6 +11,7 @@ from typing import Any
 from sparkdl_ring.data import Materialized
 from sparkdl_ring.log import get_logger
 from sparkdl_ring.ml.request import Request
+from sparkdl_ring.ml.trainee import Trainee
 from sparkdl_ring.store import Store, layout
 
 _log = get_logger(__name__)
@@ -31,22 +32,22 @@ _NO_MATTER = frozenset(
 )
 
 
-def run_id(request: Request, identity: str, data: Materialized, store: Store) -> str:
+def run_in_store(request: Request, trainee: Trainee, data: Materialized, store: Store) -> str:
     """The run that a fit writes to: a new one, or that of an unfinished fit which it goes on with.
 
     A fit goes on where ``store`` and ``run_name`` are set, ``resume`` is on, and seed, rows, settings of the
-    data, number of tasks and ``identity`` are those of the earlier one. A finished run is left as it is.
+    data, number of tasks and what is trained are those of the earlier one. A finished run is left as it is.
 
     Args:
         request: The fit.
-        identity: Stands for model, loss and optimizer.
+        trainee: What is trained.
         data: The rows.
         store: The store.
     """
     params = request.params
     if not params["resume"] or params["store"] is None or params["run_name"] is None:
         return request.id
-    key = key_of(request, identity, data)
+    key = key_of(request, trainee.identity, data)
     for attempt in count(1):
         found = f"{key}-{attempt}"
         if not store.exists(layout.model_path(found)):
