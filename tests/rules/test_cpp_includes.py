@@ -1,4 +1,4 @@
-"""C++ includes look one way: base <- {kernel, plan, transport, backend} <- {algo, nccl} <- comm <- python."""
+"""C++ includes look one way: base <- {kernel, plan, backend} <- shm <- transport <- {algo, nccl} <- comm <- python."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ STOREY = {
     "base": 0,
     "kernel": 1,
     "plan": 1,
-    "transport": 1,
     "backend": 1,
-    "algo": 2,
-    "nccl": 2,
-    "comm": 3,
-    "python": 4,
+    "shm": 2,
+    "transport": 3,
+    "algo": 4,
+    "nccl": 4,
+    "comm": 5,
+    "python": 6,
 }
-SIDEWAYS = {("comm", "backend"), ("algo", "backend")}
 FORBIDDEN = re.compile(r'#include\s+[<"](Python\.h|pybind11|cuda|nccl|torch|ATen|c10|tensorflow)')
 INCLUDE = re.compile(r'#include\s+"([^"]+)"')
 
