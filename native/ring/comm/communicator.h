@@ -12,6 +12,7 @@
 #include "ring/base/dtype.h"
 #include "ring/base/status.h"
 #include "ring/comm/engine.h"
+#include "ring/comm/operation.h"
 #include "ring/transport/link.h"
 
 namespace ring::comm {
@@ -42,8 +43,14 @@ class Communicator {
   [[nodiscard]] Submitted broadcast(std::byte* buffer, std::uint64_t count, DType dtype, int root,
                                     Options options);
   [[nodiscard]] Submitted barrier(Options options);
+  // Anything else that all ranks do in the same order, such as a collective with a body of its own.
+  [[nodiscard]] Submitted submit(Operation operation) { return engine_->submit(std::move(operation)); }
 
   void abort(const std::string& reason) { engine_->abort(reason); }
+  // Like abort, for a failure that has a code and a rank to blame.
+  void fail(const Status& cause) { engine_->fail(cause); }
+  // Ok while alive, then the first cause.
+  [[nodiscard]] Status failure() const { return engine_->failure(); }
   void close() { engine_->close(); }
   [[nodiscard]] bool is_forked() const noexcept { return engine_->is_forked(); }
 

@@ -78,11 +78,22 @@ Result<backend::WorkPtr> Engine::submit(Operation operation) {
 
 void Engine::abort(const std::string& reason) {
   if (is_forked()) return;
+  fail({Code::kAborted, "rank " + std::to_string(rank_) + " aborted: " + reason, rank_,
+        backend_->host_of(rank_)});
+}
+
+void Engine::fail(const Status& cause) {
+  if (is_forked()) return;
   const std::lock_guard lock(mutex_);
   if (!stop_ || !failure_ || closing_) return;
-  stop_ = Status(Code::kAborted, "rank " + std::to_string(rank_) + " aborted: " + reason, rank_,
-                 backend_->host_of(rank_));
+  stop_ = cause;
   interrupt_.raise();
+}
+
+Status Engine::failure() const {
+  if (is_forked()) return Status::ok();
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void Engine::close() {
@@ -161,6 +172,7 @@ Status Engine::agree(const Operation& operation, const backend::Call& call) {
 }
 
 Status Engine::dispatch(const Operation& operation, const backend::Call& call) {
+  if (operation.body) return operation.body(*backend_, call);
   const backend::Reduction reduction{operation.send, operation.recv, operation.dtype, operation.op};
   switch (operation.kind) {
     case Kind::kAllreduce:

@@ -35,6 +35,9 @@ class Engine {
   // All pending and later work fails, here and on every peer, which is told `reason` and this rank. Never
   // blocks.
   void abort(const std::string& reason);
+  void fail(const Status& cause);
+  // Ok while alive, then the first failure of all.
+  [[nodiscard]] Status failure() const;
   // Leaves the group; what is pending fails as in an abort. Joins the thread. Again: does nothing.
   void close();
 
@@ -59,7 +62,7 @@ class Engine {
   backend::Interrupt interrupt_;
   std::unique_ptr<backend::Backend> backend_;  // only the thread uses it
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable closing_changed_;
   std::deque<Operation> queue_;  // the front one is being run while `running_`
   bool running_ = false;

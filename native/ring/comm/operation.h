@@ -1,9 +1,10 @@
 // Operation: one submitted collective, and the check of its arguments. Plain values.
 #pragma once
 
-#include <cstddef>  // for byte
-#include <cstdint>  // for uint8_t, uint64_t
-#include <string>   // for string
+#include <cstddef>     // for byte
+#include <cstdint>     // for uint8_t, uint64_t
+#include <functional>  // for function
+#include <string>      // for string
 
 #include "ring/backend/backend.h"
 #include "ring/backend/work.h"
@@ -25,6 +26,9 @@ enum class Kind : std::uint8_t {
 
 inline constexpr int kNoRoot = -1;
 
+// What runs on the progress thread in place of the backend's own collective, in the same order on all ranks.
+using Body = std::function<Status(backend::Backend&, const backend::Call&)>;
+
 struct Operation {
   Kind kind = Kind::kBarrier;
   DType dtype = DType::kUint8;
@@ -35,6 +39,7 @@ struct Operation {
   backend::Counts counts;  // elements: by rank for allgather and reducescatter, else one number
   double timeout_s = 0;
   std::string label;
+  Body body = nullptr;  // for buffers that are not host memory; `send` and `recv` are then only checked
 
   std::uint64_t sequence = 0;  // set by the engine
   backend::WorkPtr work = nullptr;

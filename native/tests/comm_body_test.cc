@@ -1,0 +1,68 @@
+// Operations that bring their own body, and failures that come from outside the engine.
+#include <doctest/doctest.h>
+
+#include <array>    // for array
+#include <string>   // for string
+#include <utility>  // for move
+
+#include "group.h"
+
+namespace {
+
+using namespace ring;
+using namespace ring::testing;
+
+comm::Operation with_body(std::string label, comm::Body body) {
+  comm::Operation operation;
+  operation.kind = comm::Kind::kBarrier;
+  operation.timeout_s = kPatience;
+  operation.label = std::move(label);
+  operation.body = std::move(body);
+  return operation;
+}
+
+TEST_CASE("a body runs in the order of submission, with the backend at its service") {
+  auto group = inproc_group(2);
+  std::array<float, 2> values{1, 2};
+  std::vector<Communicator::Submitted> submitted;
+  for (auto& communicator : group) {
+    auto* value = reinterpret_cast<std::byte*>(&values[static_cast<std::size_t>(communicator.rank())]);
+    const backend::Reduction what{value, value, DType::kFloat32, ReduceOp::kSum};
+    submitted.push_back(communicator.allreduce(what, 1, {kPatience}));
+    submitted.push_back(
+        communicator.submit(with_body("twice", [what](backend::Backend& backend, const backend::Call& call) {
+          return backend.allreduce(what, 1, call);
+        })));
+  }
+  for (const auto& one : submitted) CHECK(outcome(one));
+  CHECK(values == std::array<float, 2>{6, 6});
+  CHECK(group[0].failure().is_ok());
+}
+
+TEST_CASE("ranks whose bodies have other labels disagree") {
+  auto group = inproc_group(2);
+  const auto outcomes = on_all(group, [](Communicator& c) {
+    const auto nothing = [](backend::Backend&, const backend::Call&) { return Status::ok(); };
+    return c.submit(with_body(c.rank() == 0 ? "on a device" : "in host memory", nothing));
+  });
+  for (const auto& status : outcomes) CHECK(status.code() == Code::kMismatch);
+}
+
+TEST_CASE("a failure from outside reaches every rank with its code and its rank") {
+  auto group = inproc_group(3);
+  std::vector<Communicator::Submitted> waiting;
+  for (auto& communicator : group) {
+    if (communicator.rank() != 1) waiting.push_back(communicator.barrier({kPatience}));
+  }
+  group[1].fail({Code::kPeerLost, "the device of rank 2 fell off the bus", 2, "host-c"});
+  for (const auto& one : waiting) {
+    const auto status = outcome(one);
+    CHECK(status.code() == Code::kPeerLost);
+    CHECK(status.rank() == 2);
+    CHECK(status.host() == "host-c");
+    CHECK(status.report().find("fell off the bus") != std::string::npos);
+  }
+  CHECK(group[0].failure().code() == Code::kPeerLost);
+}
+
+}  // namespace
