@@ -83,6 +83,27 @@ Status HostBackend::broadcast(MutableBytes buffer, int root, const Call& call) {
   return pump_.run(sends, receives, call);
 }
 
+Status HostBackend::alltoall(const std::byte* send, const Counts& send_bytes, std::byte* recv,
+                             const Counts& recv_bytes, const Call& call) {
+  const auto out = plan::parts_of(send_bytes);
+  const auto in = plan::parts_of(recv_bytes);
+  std::vector<Send> sends;
+  std::vector<Receive> receives;
+  for (int distance = 0; distance < size(); ++distance) {
+    const int to = (rank() + distance) % size();
+    const int from = (rank() - distance + size()) % size();
+    const auto& give = out[static_cast<std::size_t>(to)];
+    const auto& take = in[static_cast<std::size_t>(from)];
+    if (distance == 0) {
+      move_bytes(recv + take.offset, send + give.offset, give.count);
+    } else {
+      sends.push_back({to, Bytes(send + give.offset, give.count)});
+      receives.push_back({from, take.count, MutableBytes(recv + take.offset, take.count)});
+    }
+  }
+  return pump_.run(sends, receives, call);
+}
+
 Status HostBackend::barrier(const Call& call) {
   const std::byte token{1};
   std::byte got{};

@@ -28,7 +28,10 @@ class HostBackend final : public backend::Backend {
   [[nodiscard]] Status allgather(Bytes send, std::byte* recv, const backend::Counts& bytes,
                                  const backend::Call& call) override;
   [[nodiscard]] Status broadcast(MutableBytes buffer, int root, const backend::Call& call) override;
+  [[nodiscard]] Status alltoall(const std::byte* send, const backend::Counts& send_bytes, std::byte* recv,
+                                const backend::Counts& recv_bytes, const backend::Call& call) override;
   [[nodiscard]] Status barrier(const backend::Call& call) override;
+  [[nodiscard]] const backend::Meter& meter() const noexcept override { return meter_; }
 
   [[nodiscard]] Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,
                                     const backend::Call& call) override;
@@ -43,6 +46,7 @@ class HostBackend final : public backend::Backend {
   transport::Mesh mesh_;
   backend::Interrupt& interrupt_;
   Pump pump_;
+  backend::Meter meter_;
   Scratch windows_;
   Scratch partials_;
 };

@@ -104,7 +104,7 @@ Status Pump::run(std::vector<Send>& sends, std::vector<Receive>& receives, const
     const Send* send = first_open(sends);
     if (receive == nullptr && send == nullptr) break;
     waited_for_ = receive != nullptr ? receive->peer : send->peer;
-    if (interrupt_.raised()) return {Code::kAborted, call.name + " was interrupted", mesh_.rank};
+    if (interrupt_.raised()) return {Code::kAborted, call.what.name() + " was interrupted", mesh_.rank};
     auto moved = move_some(transfers);
     if (!moved) return moved.status();
     const auto now = Clock::now();
@@ -146,7 +146,7 @@ Status Pump::timed_out(Transfers transfers, const backend::Call& call) const {
   auto seconds = std::to_string(call.timeout_s);
   seconds.resize(seconds.find('.') + 3);
   return {Code::kCollectiveTimeout,
-          call.name + ": rank " + std::to_string(mesh_.rank) + " waited " + seconds + " s " +
+          call.what.name() + ": rank " + std::to_string(mesh_.rank) + " waited " + seconds + " s " +
               (receive != nullptr ? "to receive from" : "to send to") + " rank " + std::to_string(peer) +
               " on " + host + "; it is stopped, stuck or runs other code",
           peer, host};

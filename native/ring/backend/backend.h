@@ -1,6 +1,6 @@
-// Backend: the collective seam. Implemented over links (HostBackend), later over NCCL.
-// Owner and only caller: the engine's progress thread. Calls block until done, failed, interrupted or past
-// their deadline; after any failure only `abort` and `close` may be called.
+// Backend: the collective seam, of one group of ranks. Implemented over host memory (HostBackend) and NCCL.
+// Owner: the engine; only the thread that executes a collective calls it. Calls block until done, failed,
+// interrupted or past their deadline; after any failure only `abort` and `close` may be called.
 #pragma once
 
 #include <cstddef>  // for byte
@@ -15,19 +15,56 @@
 
 namespace ring::backend {
 
-// What is being called, for deadlines and messages.
+// Bytes of an agreement header; part of the wire format.
+inline constexpr std::size_t kHeaderBytes = 248;
+
+// What a collective says about itself: equal bytes on all ranks that call the same. Sent ahead of the data on
+// every link, so that ranks which call different collectives learn it instead of mixing up bytes.
+class Agreement {
+ public:
+  Agreement() = default;
+  Agreement(const Agreement&) = delete;
+  Agreement& operator=(const Agreement&) = delete;
+  virtual ~Agreement() = default;
+
+  [[nodiscard]] virtual Bytes header() const = 0;  // kHeaderBytes of them
+  [[nodiscard]] virtual std::uint64_t hash() const = 0;
+  // "allreduce #3 'loss' (4 x float32, mean)"; built only for messages.
+  [[nodiscard]] virtual std::string name() const = 0;
+  // kMismatch that shows both sides and blames `rank` where `theirs` differs.
+  [[nodiscard]] virtual Status compare(int rank, Bytes theirs) const = 0;
+};
+
+// What has been moved and waited for since the backend was made. Bytes of data on the wire: neither headers
+// nor what ranks of one host give each other.
+struct Meter {
+  std::uint64_t wait_ns = 0;
+  std::uint64_t reduce_ns = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+};
+
+// `what` must outlive the call.
 struct Call {
-  std::string name;  // "allreduce #3 'loss' (4 x float32, mean)"
+  const Agreement& what;
   double timeout_s;
   Deadline deadline = Deadline::after(timeout_s);
 };
 
-// The buffers and element type of a reduction. `recv` may equal `send`.
+// The buffers, element type and rule of a reduction. `recv` may equal `send`.
 struct Reduction {
   const std::byte* send;
   std::byte* recv;
   DType dtype;
   ReduceOp op;
+  double prescale = 1;   // every rank's values are multiplied by it before they are reduced
+  double postscale = 1;  // and the result by this
+  // What float32 travels as between hosts: kFloat16 or kBFloat16 to halve the bytes, else `dtype`. Values
+  // beyond its range become infinite, as in a cast, on all ranks alike; a mean is taken of what arrived.
+  DType wire = dtype;
+  // Where `wire` is narrower, sum and mean: what rounding lost is kept here and added to the next call's
+  // values. As many elements as `send`, zero at first, kept by the caller. Null: it is lost.
+  float* residual = nullptr;
 };
 
 using Counts = std::vector<std::uint64_t>;
@@ -51,7 +88,11 @@ class Backend {
   [[nodiscard]] virtual Status allgather(Bytes send, std::byte* recv, const Counts& bytes,
                                          const Call& call) = 0;
   [[nodiscard]] virtual Status broadcast(MutableBytes buffer, int root, const Call& call) = 0;
+  // `send` holds a part for each rank, `recv` gets one from each; byte counts by rank. May not overlap.
+  [[nodiscard]] virtual Status alltoall(const std::byte* send, const Counts& send_bytes, std::byte* recv,
+                                        const Counts& recv_bytes, const Call& call) = 0;
   [[nodiscard]] virtual Status barrier(const Call& call) = 0;
+  [[nodiscard]] virtual const Meter& meter() const noexcept = 0;
 
   // Gives `mine` to both ring neighbours and gets theirs; all three are of one size.
   [[nodiscard]] virtual Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,

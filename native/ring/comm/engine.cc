@@ -4,6 +4,7 @@
 #include <unistd.h>  // for getpid
 
 #include <cfenv>    // for fesetenv
+#include <cstring>  // for memcmp
 #include <utility>  // for move
 
 #include "ring/algo/host_backend.h"
@@ -27,6 +28,22 @@ backend::Counts in_bytes(const Operation& operation) {
   for (auto& count : bytes) count *= size_of(operation.dtype);
   return bytes;
 }
+
+// The header of one operation, for messages: whether ranks agree is found out before it runs.
+class Named final : public backend::Agreement {
+ public:
+  explicit Named(const Operation& operation) : header_(header_of(operation)) {}
+  [[nodiscard]] Bytes header() const override { return {&header_, sizeof header_}; }
+  [[nodiscard]] std::uint64_t hash() const override { return header_.sequence; }
+  [[nodiscard]] std::string name() const override { return describe(header_); }
+  [[nodiscard]] Status compare(int rank, Bytes theirs) const override {
+    if (theirs.size == sizeof header_ && std::memcmp(&header_, theirs.data, sizeof header_) == 0) return {};
+    return {Code::kMismatch, name() + ": rank " + std::to_string(rank) + " calls something else", rank};
+  }
+
+ private:
+  Header header_;
+};
 
 Status failed(const Operation& operation, const char* how, const Status& cause) {
   return Status(cause.code(), describe(header_of(operation)) + how, cause.rank(), cause.host())
@@ -154,7 +171,8 @@ Status Engine::next(Operation& operation) {
 }
 
 Status Engine::execute(const Operation& operation) {
-  const backend::Call call{describe(header_of(operation)), operation.timeout_s};
+  const Named what(operation);
+  const backend::Call call{what, operation.timeout_s};
   RING_TRY(agree(operation, call));
   return dispatch(operation, call);
 }
