@@ -72,9 +72,12 @@ class Listener:
         host: Numeric address to bind and publish.
         transport: ``auto``, ``shm`` or ``tcp``.
         host_id: Identity of the machine as seen by shared memory; empty takes the boot id.
+        port_range: Ports to choose from, ``"40000-40100"``; empty leaves the choice to the system.
     """
 
-    def __init__(self, host: str, transport: str = "auto", host_id: str = "") -> None: ...
+    def __init__(
+        self, host: str, transport: str = "auto", host_id: str = "", port_range: str = ""
+    ) -> None: ...
     @property
     def address(self) -> bytes:
         """Opaque bytes to give to every other rank (versioned; at most 1 KB)."""

@@ -29,7 +29,15 @@ class CommConfig:
     transport: str = setting("auto", "Transport between ranks: auto, shm (one host) or tcp.")
     timeout_s: float = setting(300.0, "Longest wait for a peer inside one collective, in seconds.")
     connect_timeout_s: float = setting(120.0, "Longest wait for all ranks to meet, in seconds.")
-    interface: str = setting("", "Address or interface to listen on; empty takes the one Spark reports.")
+    interface: str = setting(
+        "",
+        "Where to listen: addresses, networks (10.0.0.0/16) or interfaces, the first one present; "
+        "empty takes the one that leads to the others.",
+    )
+    port_range: str = setting("", "Ports to listen on, such as 40000-40100; empty lets the system choose.")
+    host_id: str = setting(
+        "", "Identity of this host: ranks with equal ones share memory; empty finds it out."
+    )
     bucket_bytes: int = setting(4 << 20, "Bytes of gradients that are fused into one allreduce.")
 
 

@@ -19,9 +19,11 @@ using comm::Communicator;
 using transport::ConnectOptions;
 using transport::Listener;
 
-std::unique_ptr<Listener> open(std::string host, std::string transport, std::string host_id) {
-  auto opened = Listener::open({std::move(host), std::move(transport), std::move(host_id)});
-  return std::make_unique<Listener>(value_or_raise(std::move(opened)));
+std::unique_ptr<Listener> open(std::string host, std::string wish, std::string host_id,
+                               std::string port_range) {
+  transport::ListenOptions options(std::move(host), std::move(wish), std::move(host_id));
+  options.port_range = std::move(port_range);
+  return std::make_unique<Listener>(value_or_raise(Listener::open(options)));
 }
 
 // True when a signal handler raised, on Ctrl-C. Takes the GIL, hence only now and then.
@@ -68,7 +70,8 @@ Communicator connect(Listener& self, int rank, const std::vector<py::bytes>& add
 void bind_listener(py::module_& module) {
   py::class_<Listener>(module, "Listener",
                        "The listening end of one rank, open from choice of port to connection.")
-      .def(py::init(&open), py::arg("host"), py::arg("transport") = "auto", py::arg("host_id") = "")
+      .def(py::init(&open), py::arg("host"), py::arg("transport") = "auto", py::arg("host_id") = "",
+           py::arg("port_range") = "")
       .def_property_readonly("address", [](const Listener& self) { return py::bytes(self.address()); })
       .def("connect", &connect, py::arg("rank"), py::arg("addresses"), py::arg("run_id"),
            py::arg("generation"), py::arg("secret"), py::arg("timeout_s"),

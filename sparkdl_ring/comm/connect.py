@@ -12,7 +12,7 @@ from sparkdl_ring.comm.greeting import Greeting, Versions
 from sparkdl_ring.comm.select import explain
 from sparkdl_ring.config import CommConfig
 from sparkdl_ring.log import get_logger
-from sparkdl_ring.rendezvous import Rendezvous, env_rendezvous, hosts, secret_from_env, world_from_env
+from sparkdl_ring.rendezvous import Rendezvous, env_rendezvous, hosts, secret_from_env, traps, world_from_env
 from sparkdl_ring.world import SINGLE, World
 
 _log = get_logger(__name__)
@@ -43,13 +43,14 @@ def connect(
     from sparkdl_ring._native import Listener
 
     deadline = time.monotonic() + config.connect_timeout_s
-    identity = hosts.host_id()
+    identity = hosts.host_id(config.host_id)
     listen = hosts.listen_address(config.interface, rendezvous.peers)
-    listener = Listener(listen, config.transport, identity)
+    listener = Listener(listen, config.transport, identity, config.port_range)
     try:
         mine = greetings_of.greet(world, identity, listen, listener.address)
         everyone = _meet(rendezvous, mine, _left(deadline))
         greetings_of.check(everyone, driver)
+        traps.check_routes(world.rank, everyone)
         native = listener.connect(
             world.rank,
             [g.address_bytes() for g in everyone],
@@ -103,7 +104,7 @@ def _connect_alone(world: World, config: CommConfig, driver: Versions | None) ->
     """One rank has nobody to meet; versions are still compared with the driver's."""
     from sparkdl_ring._native import inproc_group
 
-    mine = [greetings_of.greet(world, hosts.host_id(), hosts.LOOPBACK, b"")]
+    mine = [greetings_of.greet(world, hosts.host_id(config.host_id), hosts.LOOPBACK, b"")]
     greetings_of.check(mine, driver)
     return Communicator(inproc_group(1)[0], greetings_of.placed(world, mine), config.timeout_s)
 

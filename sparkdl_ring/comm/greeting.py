@@ -12,7 +12,8 @@ from importlib import metadata
 
 from sparkdl_ring._version import __version__
 from sparkdl_ring.errors import LaunchError, RendezvousError
-from sparkdl_ring.rendezvous.topology import local_place, shared_addresses
+from sparkdl_ring.rendezvous import hosts, traps
+from sparkdl_ring.rendezvous.topology import local_place
 from sparkdl_ring.world import World
 
 _PACKAGES = ("numpy", "torch", "tensorflow", "keras", "petastorm", "pyarrow", "cloudpickle")
@@ -28,7 +29,8 @@ class Greeting:
         size: Number of ranks it expects.
         host: Host name, for messages.
         host_id: Identity of the host; equal for ranks that share loopback and shared memory.
-        listen: Address it listens on, for messages.
+        network: Identity of its network stack: equal for ranks whose loopback is one.
+        listen: Address it listens on, for messages and for the check of addresses.
         address: The native listener's opaque address, base64.
         versions: Python and packages.
     """
@@ -37,6 +39,7 @@ class Greeting:
     size: int
     host: str
     host_id: str
+    network: str
     listen: str
     address: str
     versions: Versions
@@ -61,7 +64,8 @@ class Greeting:
 def greet(world: World, host_id: str, listen: str, address: bytes) -> Greeting:
     """Own greeting."""
     text = base64.b64encode(address).decode("ascii")
-    return Greeting(world.rank, world.size, socket.gethostname(), host_id, listen, text, own_versions())
+    host, network = socket.gethostname(), hosts.network_id()
+    return Greeting(world.rank, world.size, host, host_id, network, listen, text, own_versions())
 
 
 def own_versions() -> dict[str, str]:
@@ -80,20 +84,14 @@ def check(greetings: Sequence[Greeting], driver: Versions | None) -> None:
 
     Raises:
         LaunchError: Versions differ; the message is a table.
-        RendezvousError: Ranks or sizes do not fit, or two hosts publish one address.
+        RendezvousError: Ranks or sizes do not fit, or the addresses cannot connect them.
     """
     size = len(greetings)
     if [(g.rank, g.size) for g in greetings] != [(rank, size) for rank in range(size)]:
         told = ", ".join(f"rank {g.rank} of {g.size} ({g.host})" for g in greetings)
         raise RendezvousError(f"{size} tasks met but do not fit together: {told}")
     _check_versions(greetings, driver)
-    clashes = shared_addresses([g.host_id for g in greetings], [g.listen for g in greetings])
-    for address, ranks in clashes.items():
-        hosts = ", ".join(dict.fromkeys(greetings[r].host for r in ranks))
-        raise RendezvousError(
-            f"hosts {hosts} all publish address {address} (ranks {ranks}), which cannot connect them; "
-            "set comm.interface to the network that connects them, for example '10.0.0.5' or 'eno1,enp3s0'"
-        )
+    traps.check_addresses(greetings)
 
 
 def placed(world: World, greetings: Sequence[Greeting]) -> World:

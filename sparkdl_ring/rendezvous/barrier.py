@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from sparkdl_ring.errors import RendezvousError, RendezvousTimeoutError
-from sparkdl_ring.rendezvous.hosts import strip_port
+from sparkdl_ring.rendezvous.addresses import strip_port
 
 
 class BarrierContext(Protocol):

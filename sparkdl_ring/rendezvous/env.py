@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from sparkdl_ring.errors import ConfigError
 from sparkdl_ring.log import get_logger
-from sparkdl_ring.rendezvous.hosts import is_loopback
+from sparkdl_ring.rendezvous.addresses import is_loopback
 from sparkdl_ring.rendezvous.tcp import TcpRendezvous
 from sparkdl_ring.world import SINGLE, World
 

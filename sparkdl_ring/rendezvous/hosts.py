@@ -13,21 +13,36 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sparkdl_ring.errors import ConfigError
+from sparkdl_ring.rendezvous.addresses import is_loopback, parse, resolve, route_to, without_scope
 from sparkdl_ring.rendezvous.interfaces import own_interfaces
 
 LOOPBACK = "127.0.0.1"
 Interfaces = Mapping[str, Sequence[str]]
 Route = Callable[[str], str | None]
+Resolve = Callable[[str], Sequence[str]]
 
 
-def host_id() -> str:
+def host_id(setting: str = "") -> str:
     """Identity of this host as seen by loopback and shared memory.
 
     Two containers on one machine share the boot id but neither /dev/shm nor loopback, so all three count.
+
+    Args:
+        setting: ``comm.host_id``; taken as it is when it is not empty.
     """
+    return setting or _identity("/dev/shm", "/proc/self/ns/net")
+
+
+def network_id() -> str:
+    """Identity of this network stack: equal for processes whose loopback is one."""
+    return _identity("/proc/self/ns/net")
+
+
+def _identity(*paths: str) -> str:
+    """The kernel's boot id and what these paths are to it."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     parts = [boot.read_text().strip() if boot.exists() else socket.gethostname()]
-    for path in ("/dev/shm", "/proc/self/ns/net"):
+    for path in paths:
         try:
             status = Path(path).stat()
         except OSError:
@@ -38,30 +53,35 @@ def host_id() -> str:
 
 def listen_address(setting: str, peers: Sequence[str]) -> str:
     """The numeric address on which this host should listen; see :func:`choose_address`."""
-    return choose_address(setting, peers, own_interfaces(), route_to)
+    return choose_address(setting, peers, own_interfaces(), route_to, resolve)
 
 
-def choose_address(setting: str, peers: Sequence[str], interfaces: Interfaces, route: Route) -> str:
+def choose_address(
+    setting: str, peers: Sequence[str], interfaces: Interfaces, route: Route, resolve: Resolve
+) -> str:
     """Chooses the address to listen on and to publish.
 
     Args:
-        setting: ``comm.interface``: addresses or interface names, comma separated; the first one that is
-            present wins; empty for automatic.
-        peers: Addresses of the other ranks' hosts; none (or only loopback) means that all are on this host.
+        setting: ``comm.interface``: addresses, networks (``10.0.0.0/16``), names of interfaces or of this
+            host, comma separated; the first one that is present wins; empty for automatic.
+        peers: Addresses or names of the other ranks' hosts; none (or only loopback) means that all are on
+            this host.
         interfaces: Interface name to its numeric addresses.
         route: Our own address on the way to a given one, ``None`` where there is no way.
+        resolve: Numeric addresses of a name.
 
     Raises:
         ConfigError: Nothing named in ``setting`` is present here.
     """
     if setting:
-        return _named(setting, interfaces)
+        return _named(setting, interfaces, resolve)
     own = {address for addresses in interfaces.values() for address in addresses}
-    if all(is_loopback(peer) for peer in peers):
+    numeric = _numeric(peers, resolve)
+    if all(is_loopback(peer) for peer in numeric):
         return LOOPBACK
-    if set(peers) <= own:
+    if set(numeric) <= own:
         return LOOPBACK  # every task was given an address of this very host
-    remote = [peer for peer in peers if not is_loopback(peer)]
+    remote = [peer for peer in numeric if not is_loopback(peer)]
     for peer in [*(p for p in remote if p not in own), *remote]:
         address = route(peer)
         if address is not None and not is_loopback(address):
@@ -69,54 +89,38 @@ def choose_address(setting: str, peers: Sequence[str], interfaces: Interfaces, r
     return next((p for p in remote if p in own), LOOPBACK)
 
 
-def _named(setting: str, interfaces: Interfaces) -> str:
+def _numeric(peers: Sequence[str], resolve: Resolve) -> list[str]:
+    """The peers' addresses. A name that is loopback here (127.0.1.1 by Debian's habit) is this host's own."""
+    return [(resolve(peer) or [peer])[0] if parse(peer) is None else peer for peer in peers]
+
+
+def _named(setting: str, interfaces: Interfaces, resolve: Resolve) -> str:
+    own = [address for addresses in interfaces.values() for address in addresses]
     for wish in (part.strip() for part in setting.split(",")):
-        if interfaces.get(wish):
-            return _preferred(interfaces[wish])
-        if any(wish in addresses for addresses in interfaces.values()):
-            return wish
+        found = _matching(wish, interfaces, own, resolve) if wish else []
+        if found:
+            return _preferred(found)
     present = ", ".join(f"{name} ({' '.join(addresses)})" for name, addresses in interfaces.items())
     raise ConfigError(f"comm.interface={setting!r} is not on host {socket.gethostname()}; present: {present}")
+
+
+def _matching(wish: str, interfaces: Interfaces, own: Sequence[str], resolve: Resolve) -> list[str]:
+    """Own addresses that one part of the setting means."""
+    if wish in interfaces:
+        return list(interfaces[wish])
+    if parse(wish) is not None:
+        return [address for address in own if wish in (address, without_scope(address))]
+    if "/" in wish:
+        try:
+            network = ipaddress.ip_network(wish, strict=False)
+        except ValueError:
+            return []
+        return [address for address in own if ipaddress.ip_address(without_scope(address)) in network]
+    if "." not in wish and wish != socket.gethostname():
+        return []  # the name of an interface that is not here: no need to ask the name service
+    return [address for address in resolve(wish) if address in own and not is_loopback(address)]
 
 
 def _preferred(addresses: Sequence[str]) -> str:
     """IPv4 before IPv6, and no link-local address where there is another."""
     return min(addresses, key=lambda a: (ipaddress.ip_address(a).is_link_local, ":" in a))
-
-
-def is_loopback(address: str) -> bool:
-    """True for loopback addresses and the name ``localhost``."""
-    if address in ("", "localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
-
-
-def route_to(peer: str) -> str | None:
-    """Our own address on the way to ``peer`` by the kernel's routing table; nothing is sent."""
-    try:
-        family, _, _, _, target = socket.getaddrinfo(peer, 9, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect(target)
-            return str(probe.getsockname()[0])
-    except OSError:
-        return None
-
-
-def strip_port(address: str) -> str:
-    """``host:port`` without the port; IPv6 addresses may stand in brackets or bare."""
-    if address.startswith("["):
-        return address[1:].partition("]")[0]
-    host, colon, port = address.rpartition(":")
-    if colon and port.isdigit() and (":" not in host or not _is_ipv6(address)):
-        return host
-    return address
-
-
-def _is_ipv6(text: str) -> bool:
-    try:
-        return ipaddress.ip_address(text).version == 6
-    except ValueError:
-        return False

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sparkdl_ring.errors import RendezvousError, RendezvousTimeoutError
 from sparkdl_ring.log import get_logger
+from sparkdl_ring.rendezvous.addresses import is_loopback, parse
 from sparkdl_ring.rendezvous.barrier import missing_text
 from sparkdl_ring.rendezvous.wire import Pass, left, prove_client, prove_server, read_frame, send_frame
 from sparkdl_ring.world import World
@@ -58,7 +59,7 @@ class TcpRendezvous:
     def _serve(self, known: Pass, payload: bytes, deadline: float, timeout_s: float) -> list[bytes]:
         table = _Table(known, deadline)
         try:
-            with _listen(self._address, self._port) as listener:
+            with _listen(self._address, self._port, bool(self.peers)) as listener:
                 table.accept_all(listener)
         finally:
             guests = table.close_doors()
@@ -167,10 +168,15 @@ def _tell(rank: int, guest: _Guest, payloads: list[bytes], deadline: float) -> N
         raise RendezvousError(f"rank {rank} left during the rendezvous: {error}", rank=rank) from error
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def _listen(address: str, port: int, across_hosts: bool) -> socket.socket:
     family, _, _, _, target = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    host = str(target[0])
+    if across_hosts and parse(address) is None and is_loopback(host) and not is_loopback(address):
+        _log.info("%s is %s on its own host: listening on all addresses, for the other hosts", address, host)
+        # Visitors prove themselves before anything they say is looked at.
+        host = "0.0.0.0" if family == socket.AF_INET else "::"
     try:
-        return socket.create_server((target[0], port), family=family, reuse_port=False)
+        return socket.create_server((host, port), family=family, reuse_port=False)
     except OSError as error:
         raise RendezvousError(
             f"rank 0 cannot listen on {address}:{port} ({error.strerror}); "

@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxMachine = 512;
 
 struct Address {
   Policy policy = Policy::kAuto;
-  std::string ip;          // numeric, IPv4 or IPv6; empty without a TCP listener
+  std::string ip;          // numeric, IPv4 or IPv6 without scope; empty without a TCP listener
   std::uint16_t port = 0;  // 0 without a TCP listener
   std::string unix_name;   // in the abstract namespace; empty without a Unix listener
   std::string machine;     // equal for ranks that can share memory

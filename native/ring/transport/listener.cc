@@ -8,7 +8,7 @@
 #include "ring/transport/meeting/meeting.h"
 #include "ring/transport/shm/segment.h"
 #include "ring/transport/shm/socket.h"
-#include "ring/transport/tcp/socket.h"
+#include "ring/transport/tcp/listen.h"
 
 namespace ring::transport {
 namespace {
@@ -67,7 +67,7 @@ Result<Listener> Listener::open(const ListenOptions& options) {
   if (options.host_id.size() > kMaxMachine) return invalid("host_id is longer than it may be");
   Listener listener(
       Address{policy.value(), "", 0, "", options.host_id.empty() ? this_machine() : options.host_id});
-  if (policy.value() != Policy::kShm) RING_TRY(listener.open_tcp(options.host));
+  if (policy.value() != Policy::kShm) RING_TRY(listener.open_tcp(options));
   if (policy.value() != Policy::kTcp) {
     const Status opened = listener.open_unix();
     if (!opened && policy.value() == Policy::kShm) return opened;
@@ -79,7 +79,8 @@ Result<Mesh> Listener::connect(const ConnectOptions& options) {
   RING_TRY(check(options));
   auto addresses = parse_all(options.addresses);
   if (!addresses) return addresses.status();
-  const Context context = make_context(options, std::move(addresses).value());
+  Context context = make_context(options, std::move(addresses).value());
+  context.scope = scope_;
   auto mesh = meet(context, Doors{tcp_.get(), unix_.get()}, options.deadline, refusals_);
   close();
   return mesh;
@@ -90,10 +91,13 @@ void Listener::close() noexcept {
   unix_.reset();
 }
 
-Status Listener::open_tcp(const std::string& host) {
-  auto bound = tcp::listen_on(host);
+Status Listener::open_tcp(const ListenOptions& options) {
+  const auto ports = tcp::parse_port_range(options.port_range);
+  if (!ports) return ports.status();
+  auto bound = tcp::listen_on(options.host, ports.value());
   if (!bound) return bound.status();
-  address_.ip = host;
+  address_.ip = options.host.substr(0, options.host.find('%'));
+  scope_ = bound.value().scope;
   address_.port = bound.value().port;
   tcp_ = std::move(bound.value().socket);
   return {};

@@ -7,6 +7,7 @@
 #include <cstdint>     // for uint64_t
 #include <functional>  // for function
 #include <string>      // for string
+#include <utility>     // for move
 #include <vector>      // for vector
 
 #include "ring/base/deadline.h"
@@ -19,9 +20,14 @@
 namespace ring::transport {
 
 struct ListenOptions {
+  ListenOptions() = default;
+  ListenOptions(std::string address, std::string wish, std::string identity)
+      : host(std::move(address)), transport(std::move(wish)), host_id(std::move(identity)) {}
+
   std::string host;                // numeric address to bind and to publish
   std::string transport = "auto";  // auto, shm or tcp
   std::string host_id;             // who can share memory: equal ids; empty: this machine's own
+  std::string port_range;          // ports to choose from, "40000-40100"; empty: any
 };
 
 struct ConnectOptions {
@@ -56,13 +62,14 @@ class Listener {
 
  private:
   explicit Listener(Address address) : address_(std::move(address)) {}
-  [[nodiscard]] Status open_tcp(const std::string& host);
+  [[nodiscard]] Status open_tcp(const ListenOptions& options);
   [[nodiscard]] Status open_unix();
   [[nodiscard]] Status check(const ConnectOptions& options) const;
 
   Address address_;
   UniqueFd tcp_;
   UniqueFd unix_;
+  unsigned scope_ = 0;  // of a link-local address
   Refusals refusals_;
 };
 

@@ -15,7 +15,7 @@ VERSIONS = {"sparkdl-ring": "0.1.0", "python": "3.11", "torch": "2.5"}
 
 
 def greeting(rank, size=3, host="a", listen="127.0.0.1", **versions):
-    return Greeting(rank, size, host, f"id-{host}", listen, "", {**VERSIONS, **versions})
+    return Greeting(rank, size, host, f"id-{host}", f"net-{host}", listen, "", {**VERSIONS, **versions})
 
 
 def three(**changes):
@@ -62,7 +62,9 @@ def test_ranks_that_do_not_fit_are_told():
 
 def test_two_hosts_with_one_address_are_told():
     """LOG-109: a container bridge has the same address everywhere."""
-    greetings = [greeting(0, listen="172.17.0.1"), greeting(1), greeting(2, host="b", listen="172.17.0.1")]
+    bridge = "172.17.0.1"
+    bridged = greeting(2, host="b", listen=bridge)
+    greetings = [greeting(0, listen=bridge), greeting(1, listen="10.0.0.1"), bridged]
     with pytest.raises(RendezvousError, match=r"a, b .*172\.17\.0\.1.*comm\.interface"):
         check(greetings, None)
 

@@ -18,6 +18,7 @@ struct Context {
   std::size_t ring_bytes = 0;       // of each direction of a shm link
   int socket_buffer_bytes = 0;      // 0: the system's
   double stranger_timeout_s = 0;    // how long a visitor may take to prove itself
+  unsigned scope = 0;               // interface of our own link-local address, for the peers' ones
   std::function<bool()> cancelled;  // see ConnectOptions
 
   // Takes any number, also what an unproven hello claims.

@@ -54,8 +54,9 @@ Status Dial::start() {
 Result<UniqueFd> Dial::open_socket() const {
   const Address& address = context_.addresses[static_cast<std::size_t>(purpose_.target)];
   if (purpose_.channel == Channel::kShmControl) return shm::connect_abstract(address.unix_name);
-  const auto endpoint = tcp::parse_endpoint(address.ip, address.port);
+  auto endpoint = tcp::parse_endpoint(address.ip, address.port);
   if (!endpoint) return endpoint.status();
+  endpoint.value().add_scope(context_.scope);
   return tcp::start_connecting(endpoint.value(), context_.socket_buffer_bytes);
 }
 

@@ -11,7 +11,6 @@
 namespace ring::transport::tcp {
 namespace {
 
-constexpr int kBacklog = 1024;
 constexpr int kKeepaliveIdle_s = 10;
 constexpr int kKeepaliveEvery_s = 5;
 constexpr int kKeepaliveProbes = 4;
@@ -21,11 +20,22 @@ int set_option(int socket, int level, int name, int value) {
   return ::setsockopt(socket, level, name, &value, sizeof value);
 }
 
-bool is_wildcard(const Endpoint& endpoint) {
-  if (endpoint.family() == AF_INET) {
-    return reinterpret_cast<const sockaddr_in*>(&endpoint.address)->sin_addr.s_addr == INADDR_ANY;
-  }
-  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(&endpoint.address)->sin6_addr) != 0;
+}  // namespace
+
+std::uint16_t Endpoint::port() const noexcept {
+  const auto number = family() == AF_INET ? reinterpret_cast<const sockaddr_in*>(&address)->sin_port
+                                          : reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port;
+  return ntohs(number);
+}
+
+unsigned Endpoint::scope() const noexcept {
+  return family() == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_scope_id : 0;
+}
+
+void Endpoint::add_scope(unsigned scope) noexcept {
+  if (family() != AF_INET6) return;
+  auto& six = *reinterpret_cast<sockaddr_in6*>(&address);
+  if (IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr) != 0) six.sin6_scope_id = scope;
 }
 
 Result<UniqueFd> open_socket(int family) {
@@ -33,14 +43,6 @@ Result<UniqueFd> open_socket(int family) {
   if (!socket.valid()) return Status::system("socket", errno);
   return socket;
 }
-
-std::uint16_t port_of(const sockaddr_storage& address) {
-  const auto port = address.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in*>(&address)->sin_port
-                                                 : reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port;
-  return ntohs(port);
-}
-
-}  // namespace
 
 Result<Endpoint> parse_endpoint(const std::string& ip, std::uint16_t port) {
   addrinfo hints{};
@@ -57,27 +59,6 @@ Result<Endpoint> parse_endpoint(const std::string& ip, std::uint16_t port) {
   endpoint.length = found->ai_addrlen;
   ::freeaddrinfo(found);
   return endpoint;
-}
-
-Result<Bound> listen_on(const std::string& ip) {
-  auto endpoint = parse_endpoint(ip, 0);
-  if (!endpoint) return endpoint.status();
-  if (is_wildcard(endpoint.value())) {
-    return Status(Code::kInvalidArgument, "'" + ip + "' stands for all interfaces: give the address of one");
-  }
-  auto socket = open_socket(endpoint.value().family());
-  if (!socket) return socket.status();
-  const int fd = socket.value().get();
-  if (::bind(fd, endpoint.value().raw(), endpoint.value().length) != 0) {
-    return Status::system("cannot listen on " + ip, errno);
-  }
-  if (::listen(fd, kBacklog) != 0) return Status::system("listen on " + ip, errno);
-  Endpoint bound;
-  bound.length = sizeof bound.address;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound.address), &bound.length) != 0) {
-    return Status::system("getsockname", errno);
-  }
-  return Bound{std::move(socket).value(), port_of(bound.address)};
 }
 
 Result<UniqueFd> start_connecting(const Endpoint& to, int buffer_bytes) {

@@ -17,19 +17,17 @@ struct Endpoint {
   socklen_t length = 0;
   [[nodiscard]] int family() const noexcept { return address.ss_family; }
   [[nodiscard]] const sockaddr* raw() const noexcept { return reinterpret_cast<const sockaddr*>(&address); }
+  [[nodiscard]] std::uint16_t port() const noexcept;
+  // The index of the interface in a link-local IPv6 address, else 0. It means something on this host alone,
+  // so it is never published: who connects puts its own in.
+  [[nodiscard]] unsigned scope() const noexcept;
+  void add_scope(unsigned scope) noexcept;  // changes nothing in other addresses
 };
 
 // `ip` must be numeric (IPv4, or IPv6 with or without a scope): names are never looked up.
 [[nodiscard]] Result<Endpoint> parse_endpoint(const std::string& ip, std::uint16_t port);
 
-struct Bound {
-  UniqueFd socket;
-  std::uint16_t port = 0;
-};
-
-// Listens on a port that the system chooses. kInvalidArgument for the address of all interfaces, which nobody
-// could connect to.
-[[nodiscard]] Result<Bound> listen_on(const std::string& ip);
+[[nodiscard]] Result<UniqueFd> open_socket(int family);
 
 // Starts connecting; sending on the socket says EAGAIN until it is done. `buffer_bytes` 0 leaves the
 // system's.
