@@ -60,5 +60,9 @@ native-test-%: setup doctest
 pytest: setup ## Python tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+bench: setup ## the ring beside gloo and MPI: table, bench.csv, bench.svg
+	$(BIN)/sparkdl-ring bench allreduce --csv bench.csv --picture bench.svg $(BENCH_ARGS)
+	$(BIN)/sparkdl-ring bench ddp
+
 clean: ## remove what the build and the tests made
 	rm -rf $(VENV) build dist .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

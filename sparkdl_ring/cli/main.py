@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sparkdl_ring._version import __version__
+from sparkdl_ring.cli import bench
 from sparkdl_ring.errors import RingError
 
 
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(required=True, metavar="VERB")
     _add_doctor(verbs)
     _add_demo(verbs)
+    bench.add_to(verbs)
     return top
 
 

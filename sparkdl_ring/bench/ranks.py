@@ -1,0 +1,130 @@
+"""What each rank process does: every contender in turn, round after round."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from sparkdl_ring.bench import buffers, condition, mpi
+from sparkdl_ring.bench.api import REWRITTEN_FROM_BYTES, Cell, Contender, Plan, Sample
+from sparkdl_ring.bench.contenders import Field, has_torch
+from sparkdl_ring.bench.meet import another
+from sparkdl_ring.comm import Communicator, current
+
+_MAX_CALLS = 2000
+_WARM_UP_CALLS = 3
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a rank is sent to do.
+
+    Args:
+        plan: The measurement.
+        folder: A temporary folder that all ranks see.
+    """
+
+    plan: Plan
+    folder: str
+
+
+def measure(errand: Errand) -> list[Sample]:
+    """Runs in every rank; returns this rank's samples, in the same order on all."""
+    plan, comm = errand.plan, current()
+    if plan.condition == "coscheduled":
+        condition.raise_priority()
+    with ExitStack() as stack:
+        if plan.baselines and has_torch():
+            stack.enter_context(gloo(comm, errand.folder))
+        comms = {name: stack.enter_context(another(comm, name)) for name in plan.transports}
+        field = Field(comms, max(plan.sizes), plan.baselines)
+        programs = mpi.programs(plan, Path(errand.folder)) if comm.rank == 0 else []
+        samples: list[Sample] = []
+        for number in range(plan.rounds):
+            begin = time.monotonic()
+            samples += _round(plan, comm, field)
+            if comm.rank == 0:  # the others sleep meanwhile
+                found = [sample for program in programs for sample in program.run(comm.size)]
+                seconds = time.monotonic() - begin
+                sys.stdout.write(f"round {number + 1} of {plan.rounds}: {seconds:.0f} s\n")
+                sys.stdout.flush()
+            samples += comm.broadcast_object(found if comm.rank == 0 else None, timeout_s=mpi.LIMIT_S)
+        return samples
+
+
+@contextmanager
+def gloo(comm: Communicator, folder: str) -> Iterator[None]:
+    """Makes gloo torch's default process group, on as many threads as this rank's share of the cores."""
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(max(1, condition.num_cores() // comm.size))
+    meeting = (Path(folder) / f"gloo-{comm.size}").as_uri()
+    dist.init_process_group("gloo", init_method=meeting, rank=comm.rank, world_size=comm.size)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def _round(plan: Plan, comm: Communicator, field: Field) -> list[Sample]:
+    samples = []
+    for dtype in plan.dtypes:
+        for num_bytes in plan.sizes:
+            cell = Cell(dtype, num_bytes)
+            for contender in field.line_up(cell):
+                samples.append(_sample(plan, comm, contender, cell))
+    return samples
+
+
+def _sample(plan: Plan, comm: Communicator, contender: Contender, cell: Cell) -> Sample:
+    """One sample, after a warm-up whose results are checked and which tells how many calls a sample has."""
+    _check(comm, contender, cell)
+    warm = median(_rewritten(comm, contender, cell) for _ in range(_WARM_UP_CALLS))
+    num_calls = comm.broadcast_object(max(1, min(_MAX_CALLS, int(plan.sample_s / max(warm, 1e-7)))))
+    begin = time.perf_counter()
+    if cell.num_bytes < REWRITTEN_FROM_BYTES:
+        seconds = _in_a_row(comm, contender, cell, num_calls)
+    else:
+        seconds = sum(_rewritten(comm, contender, cell) for _ in range(num_calls)) / num_calls
+    condition.rest(begin, plan.condition == "coscheduled")
+    return Sample(cell, contender.method, seconds)
+
+
+def _check(comm: Communicator, contender: Contender, cell: Cell) -> None:
+    buffers.fill(contender.words, cell, comm.rank + 1.0)
+    comm.barrier()
+    contender.call()
+    expected = comm.size * (comm.size + 1) / 2
+    buffers.check(contender.words, cell, expected, contender.method.name)
+
+
+def _rewritten(comm: Communicator, contender: Contender, cell: Cell) -> float:
+    """Seconds of one call on a buffer that its owner has just written."""
+    buffers.fill(contender.words, cell, 1.0)
+    comm.barrier()
+    return _time(contender.call)
+
+
+def _in_a_row(comm: Communicator, contender: Contender, cell: Cell, num_calls: int) -> float:
+    """Seconds of one of many calls, one after the other; the sum of zeros stays zero."""
+    buffers.fill(contender.words, cell, 0.0)
+    call, turns = contender.call, range(num_calls)
+
+    def all_calls() -> None:
+        for _ in turns:
+            call()
+
+    comm.barrier()
+    return _time(all_calls) / num_calls
+
+
+def _time(work: Callable[[], None]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
