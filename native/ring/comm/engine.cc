@@ -190,7 +190,7 @@ Status Engine::agree(const Operation& operation, const backend::Call& call) {
 }
 
 Status Engine::dispatch(const Operation& operation, const backend::Call& call) {
-  if (operation.body) return operation.body(*backend_, call);
+  if (operation.body) return operation.body(*backend_, interrupt_, call);
   const backend::Reduction reduction{operation.send, operation.recv, operation.dtype, operation.op};
   switch (operation.kind) {
     case Kind::kAllreduce:

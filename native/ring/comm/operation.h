@@ -7,6 +7,7 @@
 #include <string>      // for string
 
 #include "ring/backend/backend.h"
+#include "ring/backend/interrupt.h"
 #include "ring/backend/work.h"
 #include "ring/base/dtype.h"
 #include "ring/base/status.h"
@@ -27,7 +28,8 @@ enum class Kind : std::uint8_t {
 inline constexpr int kNoRoot = -1;
 
 // What runs on the progress thread in place of the backend's own collective, in the same order on all ranks.
-using Body = std::function<Status(backend::Backend&, const backend::Call&)>;
+// Ends soon once the interrupt is raised.
+using Body = std::function<Status(backend::Backend&, const backend::Interrupt&, const backend::Call&)>;
 
 struct Operation {
   Kind kind = Kind::kBarrier;
