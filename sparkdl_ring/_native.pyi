@@ -2,7 +2,8 @@
 
 Every call that can block drops the GIL and has a deadline. Failures raise the classes of
 ``sparkdl_ring.errors`` with ``rank`` (the rank to blame) and ``host`` set.
-Dtype codes: 0 uint8, 1 int32, 2 int64, 3 float16, 4 bfloat16, 5 float32, 6 float64, 7 bool.
+Dtype codes: 0 uint8, 1 int32, 2 int64, 3 float16, 4 bfloat16, 5 float32, 6 float64, 7 bool, 8 int8, 9 int16,
+10 uint16, 11 uint32, 12 uint64, 13 float8_e4m3fn, 14 float8_e5m2. bool and float8 are moved, not reduced.
 Op codes: 0 sum, 1 mean, 2 min, 3 max, 4 product.
 """
 

@@ -37,11 +37,14 @@ void check_refused(const Operation& operation, const std::string& word) {
   }
 }
 
-TEST_CASE("bool is not reduced, and the message names it") {
-  check_refused(allreduce_of(DType::kBool, ReduceOp::kMax, 1), "bool");
+TEST_CASE("bool and the 8-bit floats are not reduced, and the message says what to use") {
+  check_refused(allreduce_of(DType::kBool, ReduceOp::kMax, 1), "bool cannot be reduced; cast to uint8");
+  check_refused(allreduce_of(DType::kFloat8E4M3, ReduceOp::kSum, 1), "float8_e4m3fn cannot be reduced; cast");
+  check_refused(allreduce_of(DType::kFloat8E5M2, ReduceOp::kMean, 1), "float8_e5m2 cannot be reduced; cast");
 }
 
 TEST_CASE("codes that do not exist are refused") {
+  check_refused(allreduce_of(DType::kInt128, ReduceOp::kSum, 1), "dtype code 255");
   check_refused(allreduce_of(static_cast<DType>(99), ReduceOp::kSum, 1), "dtype code 99");
   check_refused(allreduce_of(DType::kInt32, static_cast<ReduceOp>(9), 1), "op code 9");
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cmath>    // for fabs
-#include <cstdint>  // for int32_t, int64_t, uint8_t
+#include <cstdint>  // for fixed-width integers
 #include <cstring>  // for memcpy
 #include <vector>   // for vector
 
@@ -26,7 +26,21 @@ class Array {
     switch (dtype_) {
       case DType::kUint8:
       case DType::kBool:
+      case DType::kFloat8E4M3:
+      case DType::kFloat8E5M2:
         return put(index, static_cast<std::uint8_t>(value));
+      case DType::kInt8:
+        return put(index, static_cast<std::int8_t>(value));
+      case DType::kInt16:
+        return put(index, static_cast<std::int16_t>(value));
+      case DType::kUint16:
+        return put(index, static_cast<std::uint16_t>(value));
+      case DType::kUint32:
+        return put(index, static_cast<std::uint32_t>(value));
+      case DType::kUint64:
+        return put(index, static_cast<std::uint64_t>(value));
+      case DType::kInt128:
+        return;
       case DType::kInt32:
         return put(index, static_cast<std::int32_t>(value));
       case DType::kInt64:
@@ -46,7 +60,21 @@ class Array {
     switch (dtype_) {
       case DType::kUint8:
       case DType::kBool:
+      case DType::kFloat8E4M3:
+      case DType::kFloat8E5M2:
         return static_cast<double>(take<std::uint8_t>(index));
+      case DType::kInt8:
+        return static_cast<double>(take<std::int8_t>(index));
+      case DType::kInt16:
+        return static_cast<double>(take<std::int16_t>(index));
+      case DType::kUint16:
+        return static_cast<double>(take<std::uint16_t>(index));
+      case DType::kUint32:
+        return static_cast<double>(take<std::uint32_t>(index));
+      case DType::kUint64:
+        return static_cast<double>(take<std::uint64_t>(index));
+      case DType::kInt128:
+        return 0;
       case DType::kInt32:
         return static_cast<double>(take<std::int32_t>(index));
       case DType::kInt64:
@@ -85,12 +113,18 @@ inline bool is_real(DType dtype) {
          dtype == DType::kFloat64;
 }
 
+// The 8-bit floats are moved as plain bytes.
+inline bool is_unsigned(DType dtype) {
+  return dtype == DType::kUint8 || dtype == DType::kUint16 || dtype == DType::kUint32 ||
+         dtype == DType::kUint64 || dtype == DType::kFloat8E4M3 || dtype == DType::kFloat8E5M2;
+}
+
 // Exact in every type: quarters with few bits for reals, small enough that nothing wraps for integers.
 inline double value_at(DType dtype, ReduceOp op, int rank, std::size_t index) {
   const std::size_t mixed = index * 5 + static_cast<std::size_t>(rank) * 3 + index / 97;
   if (dtype == DType::kBool) return static_cast<double>(mixed % 3 == 0);
   if (op == ReduceOp::kProduct) return static_cast<double>(mixed % 4) / (is_real(dtype) ? 2 : 1);
-  if (dtype == DType::kUint8) return static_cast<double>(mixed % 61);
+  if (is_unsigned(dtype)) return static_cast<double>(mixed % 61);
   const double centred = static_cast<double>(mixed % 61) - 30;
   return is_real(dtype) ? centred / 4 : centred;
 }

@@ -24,7 +24,7 @@ class Operand:
     """The caller's memory.
 
     Args:
-        view: The memory as an array with the caller's shape and strides (bfloat16 as two plain bytes).
+        view: The memory as an array with the caller's shape and strides (bfloat16 and float8 as plain words).
         dtype: Element type.
         like: Makes a result of the caller's kind and the given shape, with the view to fill it through.
         tensor_grad: Whether autograd of the caller's framework watches this memory and would miss a change.
@@ -110,8 +110,8 @@ def _from_numpy(array: Array) -> Operand:
 
 
 def _plain(array: Array, dtype: DType) -> Array:
-    """bfloat16 as plain 16-bit words, so that no operation here needs to know that type."""
-    return array.view(np.uint16) if dtype.name == "bfloat16" else array
+    """Types that NumPy may lack as plain words, so that no operation here needs to know them."""
+    return array.view(dtype.plain) if dtype.plain else array
 
 
 def _is_torch(array: Any) -> bool:
@@ -145,7 +145,7 @@ class _Memory:
 
     def __init__(self, tensor: Any, dtype: DType) -> None:
         size = dtype.size_bytes
-        kind = np.dtype("uint16" if dtype.name == "bfloat16" else dtype.name).str
+        kind = np.dtype(dtype.plain or dtype.name).str
         self._tensor = tensor
         self.__array_interface__ = {
             "version": 3,

@@ -12,29 +12,46 @@ class DType:
     """One element type.
 
     Args:
-        name: NumPy's name, ``bfloat16`` included.
+        name: NumPy's name; that of ml_dtypes and torch for what NumPy lacks.
         code: The native module's code.
         size_bytes: Bytes of one element.
-        reducible: Whether it can be added; bytes and booleans can only be moved.
+        plain: NumPy type of the same size that views the memory where NumPy may lack the type itself.
+        instead: What to do where a reduction is wanted; empty: it can be reduced, else it is only moved.
     """
 
     name: str
     code: int
     size_bytes: int
-    reducible: bool = True
+    plain: str = ""
+    instead: str = ""
+
+    @property
+    def reducible(self) -> bool:
+        """Whether elements can be added and compared."""
+        return not self.instead
+
+
+_AS_FLOAT = "cast to float16, bfloat16 or float32"
 
 
 DTYPES = {
     dtype.name: dtype
     for dtype in (
-        DType("uint8", 0, 1, reducible=False),
+        DType("uint8", 0, 1),
         DType("int32", 1, 4),
         DType("int64", 2, 8),
         DType("float16", 3, 2),
-        DType("bfloat16", 4, 2),
+        DType("bfloat16", 4, 2, plain="uint16"),
         DType("float32", 5, 4),
         DType("float64", 6, 8),
-        DType("bool", 7, 1, reducible=False),
+        DType("bool", 7, 1, instead="cast to uint8 and use min (all), max (any) or sum"),
+        DType("int8", 8, 1),
+        DType("int16", 9, 2),
+        DType("uint16", 10, 2),
+        DType("uint32", 11, 4),
+        DType("uint64", 12, 8),
+        DType("float8_e4m3fn", 13, 1, plain="uint8", instead=_AS_FLOAT),
+        DType("float8_e5m2", 14, 1, plain="uint8", instead=_AS_FLOAT),
     )
 }
 UINT8 = DTYPES["uint8"]
@@ -56,8 +73,5 @@ def op_code(op: str, dtype: DType) -> int:
     if op not in OPS:
         raise ConfigError(f"operation {op!r} is unknown; known: {', '.join(OPS)}")
     if not dtype.reducible:
-        able = ", ".join(d.name for d in DTYPES.values() if d.reducible)
-        raise ConfigError(
-            f"dtype {dtype.name} cannot be reduced (only broadcast and gathered); reducible: {able}"
-        )
+        raise ConfigError(f"dtype {dtype.name} cannot be reduced, only moved: {dtype.instead}")
     return OPS[op]

@@ -42,8 +42,16 @@ DTYPES: dict[str, tuple[int, np.dtype[np.generic]]] = {
     "float32": (5, np.dtype(np.float32)),
     "float64": (6, np.dtype(np.float64)),
     "bool": (7, np.dtype(np.bool_)),
+    "int8": (8, np.dtype(np.int8)),
+    "int16": (9, np.dtype(np.int16)),
+    "uint16": (10, np.dtype(np.uint16)),
+    "uint32": (11, np.dtype(np.uint32)),
+    "uint64": (12, np.dtype(np.uint64)),
+    "float8_e4m3fn": (13, np.dtype(ml_dtypes.float8_e4m3fn)),
+    "float8_e5m2": (14, np.dtype(ml_dtypes.float8_e5m2)),
 }
-REDUCIBLE = [name for name in DTYPES if name != "bool"]
+MOVED = ("bool", "float8_e4m3fn", "float8_e5m2")
+REDUCIBLE = [name for name in DTYPES if name not in MOVED]
 OPS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
 # Half a unit in the last place; float32 and float64 are rounded at each of up to three steps of the ring.
 ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-22, "float64": 2.0**-51}
@@ -95,7 +103,7 @@ def values(name: str, op: str, rank: int, count: int) -> Array:
         return (mixed % 3 == 0).astype(bool)
     if op == "product":
         exact = (mixed % 4) / (2 if "float" in name else 1)
-    elif name == "uint8":
+    elif name.startswith("uint"):
         exact = mixed % 61
     else:
         exact = (mixed % 61 - 30) / (4 if "float" in name else 1)
@@ -219,12 +227,13 @@ def test_transports_are_told_by_peer(group: Group, transport: str) -> None:
 
 def test_wrong_arguments_are_refused_and_harm_nothing(group: Group) -> None:
     one = np.zeros(1)
-    with pytest.raises(ConfigError, match="bool"):
-        group[0].allreduce(address(one), address(one), 1, DTYPES["bool"][0], 0, TIMEOUT_S)
+    for name in MOVED:
+        with pytest.raises(ConfigError, match=f"{name} cannot be reduced; cast"):
+            group[0].allreduce(address(one), address(one), 1, DTYPES[name][0], 0, TIMEOUT_S)
     with pytest.raises(ConfigError, match="root 7"):
         group[0].broadcast(address(one), 1, 6, 7, TIMEOUT_S)
-    with pytest.raises(ConfigError, match="dtype code 12"):
-        group[0].broadcast(address(one), 1, 12, 0, TIMEOUT_S)
+    with pytest.raises(ConfigError, match="dtype code 15"):
+        group[0].broadcast(address(one), 1, 15, 0, TIMEOUT_S)
     with pytest.raises(ConfigError, match="op code -1"):
         group[0].allreduce(address(one), address(one), 1, 6, -1, TIMEOUT_S)
     wait_all([rank.barrier(TIMEOUT_S) for rank in group])

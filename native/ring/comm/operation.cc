@@ -20,8 +20,11 @@ Status check_types(const Operation& operation) {
   if (static_cast<int>(operation.op) >= kNumReduceOps) {
     return refuse(operation, "unknown op code " + std::to_string(static_cast<int>(operation.op)));
   }
-  if (operation.dtype == DType::kBool) {
-    return refuse(operation, "bool cannot be reduced; cast to uint8 and use min (all), max (any) or sum");
+  if (!is_reducible(operation.dtype)) {
+    const std::string instead = operation.dtype == DType::kBool
+                                    ? "cast to uint8 and use min (all), max (any) or sum"
+                                    : "cast to float16, bfloat16 or float32";
+    return refuse(operation, std::string(name_of(operation.dtype)) + " cannot be reduced; " + instead);
   }
   return Status::ok();
 }

@@ -45,7 +45,8 @@ inline float widen(Float16 value) noexcept {
   // Read with float32's bias the exponent is 127 - 15 = 112 too small; the product is exact, subnormals
   // included.
   const std::uint32_t scaled = bits_of(float_from(magnitude) * 0x1p112F);
-  const std::uint32_t special = magnitude | 0x7f800000U;
+  const std::uint32_t quiet = magnitude > (0x7c00U << 13) ? 0x400000U : 0U;
+  const std::uint32_t special = magnitude | 0x7f800000U | quiet;
   return float_from(sign | (magnitude >= (0x7c00U << 13) ? special : scaled));
 }
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sparkdl_ring.comm.buffers import is_dense, operand
-from sparkdl_ring.comm.dtypes import DTYPES, op_code
+from sparkdl_ring.comm.dtypes import DTYPES, dtype_named, op_code
 from sparkdl_ring.errors import ConfigError
 
 
@@ -100,7 +100,35 @@ def test_memory_elsewhere_is_refused():
         operand(OnlyDlpack(np.zeros(3), device=2))
 
 
-@pytest.mark.parametrize("name", ["uint8", "bool"])
-def test_bytes_and_booleans_only_travel(name):
-    with pytest.raises(ConfigError, match=f"{name} cannot be reduced"):
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_types_that_numpy_lacks_are_plain_words(name):
+    plain = {1: np.uint8, 2: np.uint16}[DTYPES[name].size_bytes]
+    ones = np.ones((2, 3), getattr(ml_dtypes, name))
+    from_numpy, from_torch = operand(ones), operand(torch.ones(2, 3).to(getattr(torch, name)))
+    assert from_numpy.view.dtype == from_torch.view.dtype == plain
+    np.testing.assert_array_equal(from_numpy.view, from_torch.view)
+    for given, kind in ((from_numpy, ones.dtype), (from_torch, getattr(torch, name))):
+        fresh, view = given.like((3,))
+        view[...] = given.view[0]
+        assert (fresh.dtype, view.dtype) == (kind, plain)
+        assert (np.asarray(fresh.tolist(), float) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("bool", "cast to uint8"), ("float8_e4m3fn", "float16"), ("float8_e5m2", "float16")]
+)
+def test_booleans_and_8_bit_floats_only_travel(name, instead):
+    assert not DTYPES[name].reducible
+    with pytest.raises(ConfigError, match=f"{name} cannot be reduced, only moved: .*{instead}"):
         op_code("sum", DTYPES[name])
+
+
+@pytest.mark.parametrize("name", ["complex64", "float8_e4m3fnuz", "float128"])
+def test_other_types_are_refused_with_the_list(name):
+    with pytest.raises(ConfigError, match=f"{name} is not supported.*uint64"):
+        dtype_named(name)
+
+
+def test_everything_else_can_be_reduced():
+    moved = {"bool", "float8_e4m3fn", "float8_e5m2"}
+    assert all(op_code("mean", dtype) == 1 for name, dtype in DTYPES.items() if name not in moved)

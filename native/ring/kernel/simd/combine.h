@@ -1,0 +1,120 @@
+// The two element-wise loops: over all inputs at once, and one step of a ring between two types. Sums stay in
+// registers. Pure; any thread.
+#pragma once
+
+#include "ring/kernel/loops.h"
+#include "ring/kernel/simd/format.h"
+#include "ring/kernel/simd/operators.h"
+
+namespace ring::kernel::RING_ISA {
+namespace {
+
+constexpr std::size_t kBlock = 4;  // vectors
+
+RING_INLINE Floats rescale(Floats v, const Factors& factors) {
+  return scale_in_double(v, factors.factor);
+}
+RING_INLINE Doubles rescale(Doubles v, const Factors& factors) {
+  return factors.divides ? v / factors.divisor : v * factors.factor;
+}
+
+template <typename Stored>
+RING_INLINE auto load_scaled(const std::byte* at, double factor) {
+  using Value = typename Format<Stored>::Value;
+  auto v = Format<Stored>::load(at);
+  if constexpr (Format<Stored>::kReal) v = v * static_cast<Value>(factor);
+  return v;
+}
+
+template <typename Stored, typename V>
+RING_INLINE void store_scaled(std::byte* at, V v, const Factors& factors) {
+  if constexpr (Format<Stored>::kReal) {
+    if (factors.scales) v = rescale(v, factors);
+  }
+  Format<Stored>::store(at, v);
+}
+
+// The `num` elements at the end that fill no vector, moved to and from a whole one.
+template <typename Stored>
+struct Tail {
+  alignas(64) std::byte bytes[kVectorBytes] = {};
+  RING_INLINE const std::byte* take(const std::byte* at, std::size_t num) {
+    __builtin_memcpy(bytes, at, num * Format<Stored>::kBytes);
+    return bytes;
+  }
+};
+
+template <typename From, typename To, typename Op, std::size_t kVectors>
+RING_INLINE void combine_block(const Inputs& inputs, std::size_t i, std::byte* out, const Factors& factors) {
+  constexpr std::size_t kStride = kLanes<typename Format<From>::Value> * Format<From>::kBytes;
+  constexpr std::size_t kOutStride = kLanes<typename Format<To>::Value> * Format<To>::kBytes;
+  const std::size_t offset = (inputs.begin + i) * Format<From>::kBytes;
+  Vector<typename Format<From>::Value> sums[kVectors];
+  const std::byte* at = inputs.data[0] + offset;
+  for (std::size_t v = 0; v < kVectors; ++v) sums[v] = load_scaled<From>(at + v * kStride, factors.first);
+  for (int k = 1; k < inputs.num; ++k) {
+    at = inputs.data[k] + offset;
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = Op::apply(sums[v], load_scaled<From>(at + v * kStride, factors.others));
+    }
+  }
+  std::byte* to = out + i * Format<To>::kBytes;
+  for (std::size_t v = 0; v < kVectors; ++v) store_scaled<To>(to + v * kOutStride, sums[v], factors);
+}
+
+template <typename From, typename To, typename Op>
+void combine_elements(const Inputs& given, std::byte* out, std::size_t count, const Factors& wanted) {
+  constexpr std::size_t kStep = kLanes<typename Format<From>::Value>;
+  const Inputs inputs = given;  // copies, which stores to `out` cannot change
+  const Factors factors = wanted;
+  std::size_t i = 0;
+  for (; i + kBlock * kStep <= count; i += kBlock * kStep) {
+    combine_block<From, To, Op, kBlock>(inputs, i, out, factors);
+  }
+  for (; i + kStep <= count; i += kStep) combine_block<From, To, Op, 1>(inputs, i, out, factors);
+  if (i == count) return;
+  Tail<From> tail;
+  Tail<To> result;
+  const std::size_t offset = (inputs.begin + i) * Format<From>::kBytes;
+  auto sum = load_scaled<From>(tail.take(inputs.data[0] + offset, count - i), factors.first);
+  for (int k = 1; k < inputs.num; ++k) {
+    sum = Op::apply(sum, load_scaled<From>(tail.take(inputs.data[k] + offset, count - i), factors.others));
+  }
+  store_scaled<To>(result.bytes, sum, factors);
+  __builtin_memcpy(out + i * Format<To>::kBytes, result.bytes, (count - i) * Format<To>::kBytes);
+}
+
+// What a ring step folds between two types: `partial` and `out` of type Wire, `own` of type Own.
+struct Step {
+  const std::byte* partial;
+  const std::byte* own;
+  std::byte* out;
+  double pre;
+};
+
+template <typename Wire, typename Own, typename Op>
+RING_INLINE void fold_vector(const std::byte* partial, const std::byte* own, std::byte* out, double pre) {
+  Format<Wire>::store(out, Op::apply(Format<Wire>::load(partial), load_scaled<Own>(own, pre)));
+}
+
+template <typename Wire, typename Own, typename Op>
+void fold_elements(const Step& given, std::size_t count) {
+  constexpr std::size_t kStep = kLanes<typename Format<Own>::Value>;
+  constexpr std::size_t kWire = Format<Wire>::kBytes;
+  constexpr std::size_t kOwn = Format<Own>::kBytes;
+  const Step step = given;
+  std::size_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    fold_vector<Wire, Own, Op>(step.partial + i * kWire, step.own + i * kOwn, step.out + i * kWire, step.pre);
+  }
+  if (i == count) return;
+  Tail<Wire> partial;
+  Tail<Own> own;
+  partial.take(step.partial + i * kWire, count - i);
+  own.take(step.own + i * kOwn, count - i);
+  fold_vector<Wire, Own, Op>(partial.bytes, own.bytes, partial.bytes, step.pre);
+  __builtin_memcpy(step.out + i * kWire, partial.bytes, (count - i) * kWire);
+}
+
+}  // namespace
+}  // namespace ring::kernel::RING_ISA
