@@ -1,9 +1,10 @@
 // Operations that bring their own body, and failures that come from outside the engine.
 #include <doctest/doctest.h>
 
-#include <array>    // for array
-#include <string>   // for string
-#include <utility>  // for move
+#include <array>        // for array
+#include <string>       // for string
+#include <string_view>  // for string_view
+#include <utility>      // for move
 
 #include "group.h"
 
@@ -12,11 +13,11 @@ namespace {
 using namespace ring;
 using namespace ring::testing;
 
-comm::Operation with_body(std::string label, comm::Body body) {
+comm::Operation with_body(std::string_view label, comm::Body body) {
   comm::Operation operation;
   operation.kind = comm::Kind::kBarrier;
   operation.timeout_s = kPatience;
-  operation.label = std::move(label);
+  operation.label = label;
   operation.body = std::move(body);
   return operation;
 }

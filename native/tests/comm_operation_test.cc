@@ -22,7 +22,7 @@ Operation allreduce_of(DType dtype, ReduceOp op, std::uint64_t count) {
   operation.kind = Kind::kAllreduce;
   operation.dtype = dtype;
   operation.op = op;
-  operation.counts = {count};
+  operation.count = count;
   operation.send = g_buffer;
   operation.recv = g_buffer;
   operation.timeout_s = 1;
@@ -62,7 +62,7 @@ TEST_CASE("null buffers, absurd counts and deadlines that are none are refused")
   auto operation = allreduce_of(DType::kInt32, ReduceOp::kSum, 1);
   operation.recv = nullptr;
   check_refused(operation, "null");
-  operation.counts = {0};
+  operation.count = 0;
   CHECK(comm::check(operation, 0, 1).is_ok());  // nothing may come from nowhere
   check_refused(allreduce_of(DType::kInt64, ReduceOp::kSum, std::uint64_t{1} << 61), "too large");
   operation.timeout_s = 0;

@@ -130,9 +130,9 @@ Status Pump::sleep(Transfers transfers, const backend::Call& call) {
   for (const auto& receive : transfers.receives) {
     if (is_open(receive)) add_want(wants_, receive.peer, transport::kCanRecv);
   }
-  const auto woken = transport::wait_any(mesh_, wants_, interrupt_.fd(), call.deadline);
+  const auto woken = transport::wait_any(mesh_, wants_, interrupt_.fd(), interrupt_.next_wake(call.deadline));
   if (!woken) return woken.status();
-  if (!woken.value()) return timed_out(transfers, call);
+  if (!woken.value() && call.deadline.passed()) return timed_out(transfers, call);
   if (!interrupt_.raised()) interrupt_.drain();
   return Status::ok();
 }

@@ -1,7 +1,7 @@
 // Deadline: a point in time that every call which can block is given.
 #pragma once
 
-#include <algorithm>  // for clamp
+#include <algorithm>  // for clamp, min
 #include <chrono>     // for steady_clock
 
 namespace ring {
@@ -17,6 +17,11 @@ class Deadline {
   }
 
   [[nodiscard]] bool passed() const { return Clock::now() >= when_; }
+
+  // The earlier of this one and `seconds` from now.
+  [[nodiscard]] Deadline but_within(double seconds) const {
+    return Deadline(std::min(when_, after(seconds).when_));
+  }
 
   // Milliseconds left for poll(2), rounded up, never negative, at most `most`.
   [[nodiscard]] int poll_ms(int most = 1000) const {

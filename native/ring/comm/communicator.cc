@@ -3,18 +3,17 @@
 namespace ring::comm {
 namespace {
 
-Operation make(Kind kind, DType dtype, backend::Counts counts, Options options) {
+Operation make(Kind kind, DType dtype, Options options) {
   Operation operation;
   operation.kind = kind;
   operation.dtype = dtype;
-  operation.counts = std::move(counts);
   operation.timeout_s = options.timeout_s;
-  operation.label = std::move(options.label);
+  operation.label = options.label;
   return operation;
 }
 
-Operation make_reduction(Kind kind, const backend::Reduction& what, backend::Counts counts, Options options) {
-  Operation operation = make(kind, what.dtype, std::move(counts), std::move(options));
+Operation make_reduction(Kind kind, const backend::Reduction& what, Options options) {
+  Operation operation = make(kind, what.dtype, options);
   operation.op = what.op;
   operation.send = what.send;
   operation.recv = what.recv;
@@ -23,45 +22,72 @@ Operation make_reduction(Kind kind, const backend::Reduction& what, backend::Cou
 
 }  // namespace
 
-Result<Communicator> Communicator::start(transport::Mesh mesh) {
-  std::map<int, std::string> transports;
-  for (const auto& link : mesh.links) {
-    if (link) transports.emplace(link->peer(), link->transport());
-  }
-  auto engine = Engine::start(std::move(mesh));
-  if (!engine) return engine.status();
-  return Communicator(std::move(engine).value(), std::move(transports));
+Operation allreduce_of(const backend::Reduction& what, std::uint64_t count, Options options) {
+  Operation operation = make_reduction(Kind::kAllreduce, what, options);
+  operation.count = count;
+  return operation;
 }
 
-Communicator::Submitted Communicator::allreduce(const backend::Reduction& what, std::uint64_t count,
-                                                Options options) {
-  return engine_->submit(make_reduction(Kind::kAllreduce, what, {count}, std::move(options)));
+Operation reducescatter_of(const backend::Reduction& what, backend::Counts counts, Options options) {
+  Operation operation = make_reduction(Kind::kReducescatter, what, options);
+  operation.counts = std::move(counts);
+  return operation;
 }
 
-Communicator::Submitted Communicator::reducescatter(const backend::Reduction& what, backend::Counts counts,
-                                                    Options options) {
-  return engine_->submit(make_reduction(Kind::kReducescatter, what, std::move(counts), std::move(options)));
-}
-
-Communicator::Submitted Communicator::allgather(const std::byte* send, std::byte* recv,
-                                                backend::Counts counts, DType dtype, Options options) {
-  Operation operation = make(Kind::kAllgather, dtype, std::move(counts), std::move(options));
+Operation allgather_of(const std::byte* send, std::byte* recv, backend::Counts counts, DType dtype,
+                       Options options) {
+  Operation operation = make(Kind::kAllgather, dtype, options);
+  operation.counts = std::move(counts);
   operation.send = send;
   operation.recv = recv;
-  return engine_->submit(std::move(operation));
+  return operation;
 }
 
-Communicator::Submitted Communicator::broadcast(std::byte* buffer, std::uint64_t count, DType dtype, int root,
-                                                Options options) {
-  Operation operation = make(Kind::kBroadcast, dtype, {count}, std::move(options));
+Operation broadcast_of(std::byte* buffer, std::uint64_t count, DType dtype, int root, Options options) {
+  Operation operation = make(Kind::kBroadcast, dtype, options);
+  operation.count = count;
   operation.root = root;
   operation.send = buffer;
   operation.recv = buffer;
-  return engine_->submit(std::move(operation));
+  return operation;
 }
 
-Communicator::Submitted Communicator::barrier(Options options) {
-  return engine_->submit(make(Kind::kBarrier, DType::kUint8, {}, std::move(options)));
+Operation alltoall_of(const std::byte* send, backend::Counts send_counts, std::byte* recv,
+                      backend::Counts recv_counts, DType dtype, Options options) {
+  Operation operation = make(Kind::kAlltoall, dtype, options);
+  operation.counts = std::move(send_counts);
+  operation.recv_counts = std::move(recv_counts);
+  operation.send = send;
+  operation.recv = recv;
+  return operation;
+}
+
+Operation grouped_allreduce_of(std::vector<Member> members, ReduceOp op, Options options) {
+  Operation operation = make(Kind::kGroupedAllreduce, DType::kUint8, options);
+  operation.op = op;
+  operation.members = std::move(members);
+  return operation;
+}
+
+Operation barrier_of(Options options) {
+  return make(Kind::kBarrier, DType::kUint8, options);
+}
+
+Result<Communicator> Communicator::start(transport::Mesh mesh) {
+  std::map<int, std::string> transports;
+  std::map<int, std::string> reasons;
+  for (const auto& link : mesh.links) {
+    if (link) transports.emplace(link->peer(), link->transport());
+  }
+  for (std::size_t rank = 0; rank < mesh.reasons.size(); ++rank) {
+    if (!mesh.reasons[rank].empty()) reasons.emplace(static_cast<int>(rank), mesh.reasons[rank]);
+  }
+  auto engine = Engine::start(std::move(mesh));
+  if (!engine) return engine.status();
+  Communicator communicator(std::move(engine).value());
+  communicator.transports_ = std::move(transports);
+  communicator.reasons_ = std::move(reasons);
+  return communicator;
 }
 
 }  // namespace ring::comm

@@ -1,11 +1,13 @@
-// Communicator: the collectives of one group of ranks, each submitted to the engine. A cheap handle: copies
-// share one engine, which leaves the group with its last handle. Any thread may use it.
+// Communicator: the collectives of one group of ranks, each handed to the engine. A cheap handle: copies
+// share one engine, which leaves the ring with its last handle. Any thread may use it.
 #pragma once
 
-#include <map>      // for map
-#include <memory>   // for shared_ptr
-#include <string>   // for string
-#include <utility>  // for move
+#include <map>          // for map
+#include <memory>       // for shared_ptr
+#include <string>       // for string
+#include <string_view>  // for string_view
+#include <utility>      // for move
+#include <vector>       // for vector
 
 #include "ring/backend/backend.h"
 #include "ring/backend/work.h"
@@ -20,31 +22,60 @@ namespace ring::comm {
 // How to run one collective.
 struct Options {
   double timeout_s;
-  std::string label = {};  // shown when ranks disagree; takes part in the check
+  std::string_view label = {};  // shown when ranks disagree; takes part in the check
 };
+
+// Operations to submit or to run. Buffers must stay alive and untouched until the work is done.
+[[nodiscard]] Operation allreduce_of(const backend::Reduction& what, std::uint64_t count, Options options);
+// `what.recv` may be disjoint from `what.send` or be the own part of it.
+[[nodiscard]] Operation reducescatter_of(const backend::Reduction& what, backend::Counts counts,
+                                         Options options);
+[[nodiscard]] Operation allgather_of(const std::byte* send, std::byte* recv, backend::Counts counts,
+                                     DType dtype, Options options);
+[[nodiscard]] Operation broadcast_of(std::byte* buffer, std::uint64_t count, DType dtype, int root,
+                                     Options options);
+// Elements to and from each rank; the parts lie in rank order.
+[[nodiscard]] Operation alltoall_of(const std::byte* send, backend::Counts send_counts, std::byte* recv,
+                                    backend::Counts recv_counts, DType dtype, Options options);
+[[nodiscard]] Operation grouped_allreduce_of(std::vector<Member> members, ReduceOp op, Options options);
+[[nodiscard]] Operation barrier_of(Options options);
 
 class Communicator {
  public:
   [[nodiscard]] static Result<Communicator> start(transport::Mesh mesh);
 
-  [[nodiscard]] int rank() const noexcept { return engine_->rank(); }
-  [[nodiscard]] int size() const noexcept { return engine_->size(); }
+  [[nodiscard]] int rank() const noexcept { return group_->rank(); }
+  [[nodiscard]] int size() const noexcept { return group_->size(); }
   // Peer to transport name, own rank left out.
   [[nodiscard]] const std::map<int, std::string>& transports() const noexcept { return transports_; }
+  // Peer to the reason for its transport, where one is known.
+  [[nodiscard]] const std::map<int, std::string>& reasons() const noexcept { return reasons_; }
 
   using Submitted = Result<backend::WorkPtr>;
-  // Buffers must stay alive and untouched until the work is done.
-  [[nodiscard]] Submitted allreduce(const backend::Reduction& what, std::uint64_t count, Options options);
-  // `what.recv` may be disjoint from `what.send` or be the own part of it.
+  [[nodiscard]] Submitted submit(Operation operation) {
+    return engine_->submit(*group_, std::move(operation));
+  }
+  // Blocks; see Engine::run.
+  [[nodiscard]] Status run(Operation operation, const Engine::Check* give_up = nullptr) {
+    return engine_->run(*group_, std::move(operation), give_up);
+  }
+
+  [[nodiscard]] Submitted allreduce(const backend::Reduction& what, std::uint64_t count, Options options) {
+    return submit(allreduce_of(what, count, options));
+  }
   [[nodiscard]] Submitted reducescatter(const backend::Reduction& what, backend::Counts counts,
-                                        Options options);
+                                        Options options) {
+    return submit(reducescatter_of(what, std::move(counts), options));
+  }
   [[nodiscard]] Submitted allgather(const std::byte* send, std::byte* recv, backend::Counts counts,
-                                    DType dtype, Options options);
+                                    DType dtype, Options options) {
+    return submit(allgather_of(send, recv, std::move(counts), dtype, options));
+  }
   [[nodiscard]] Submitted broadcast(std::byte* buffer, std::uint64_t count, DType dtype, int root,
-                                    Options options);
-  [[nodiscard]] Submitted barrier(Options options);
-  // Anything else that all ranks do in the same order, such as a collective with a body of its own.
-  [[nodiscard]] Submitted submit(Operation operation) { return engine_->submit(std::move(operation)); }
+                                    Options options) {
+    return submit(broadcast_of(buffer, count, dtype, root, options));
+  }
+  [[nodiscard]] Submitted barrier(Options options) { return submit(barrier_of(options)); }
 
   void abort(const std::string& reason) { engine_->abort(reason); }
   // Like abort, for a failure that has a code and a rank to blame.
@@ -53,13 +84,16 @@ class Communicator {
   [[nodiscard]] Status failure() const { return engine_->failure(); }
   void close() { engine_->close(); }
   [[nodiscard]] bool is_forked() const noexcept { return engine_->is_forked(); }
+  [[nodiscard]] Engine& engine() noexcept { return *engine_; }
 
  private:
-  Communicator(std::shared_ptr<Engine> engine, std::map<int, std::string> transports)
-      : engine_(std::move(engine)), transports_(std::move(transports)) {}
+  explicit Communicator(std::shared_ptr<Engine> engine)
+      : engine_(std::move(engine)), group_(engine_->world()) {}
 
   std::shared_ptr<Engine> engine_;
+  GroupPtr group_;
   std::map<int, std::string> transports_;
+  std::map<int, std::string> reasons_;
 };
 
 }  // namespace ring::comm

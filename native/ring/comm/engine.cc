@@ -3,17 +3,16 @@
 #include <signal.h>  // for pthread_sigmask, sigset_t
 #include <unistd.h>  // for getpid
 
-#include <cfenv>    // for fesetenv
-#include <cstring>  // for memcmp
 #include <utility>  // for move
 
 #include "ring/algo/host_backend.h"
 #include "ring/comm/fingerprint.h"
+#include "ring/comm/float_mode.h"
 
 namespace ring::comm {
 namespace {
 
-constexpr double kWatchSeconds = 3600;  // any: the watch starts anew
+constexpr double kSliceSeconds = 0.1;  // how soon a waiting caller is asked whether to go on
 
 // Signals are for the application's own threads; faults stay with the thread that causes them.
 void block_signals() {
@@ -23,28 +22,6 @@ void block_signals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-backend::Counts in_bytes(const Operation& operation) {
-  backend::Counts bytes = operation.counts;
-  for (auto& count : bytes) count *= size_of(operation.dtype);
-  return bytes;
-}
-
-// The header of one operation, for messages: whether ranks agree is found out before it runs.
-class Named final : public backend::Agreement {
- public:
-  explicit Named(const Operation& operation) : header_(header_of(operation)) {}
-  [[nodiscard]] Bytes header() const override { return {&header_, sizeof header_}; }
-  [[nodiscard]] std::uint64_t hash() const override { return header_.sequence; }
-  [[nodiscard]] std::string name() const override { return describe(header_); }
-  [[nodiscard]] Status compare(int rank, Bytes theirs) const override {
-    if (theirs.size == sizeof header_ && std::memcmp(&header_, theirs.data, sizeof header_) == 0) return {};
-    return {Code::kMismatch, name() + ": rank " + std::to_string(rank) + " calls something else", rank};
-  }
-
- private:
-  Header header_;
-};
-
 Status failed(const Operation& operation, const char* how, const Status& cause) {
   return Status(cause.code(), describe(header_of(operation)) + how, cause.rank(), cause.host())
       .because(cause);
@@ -53,50 +30,100 @@ Status failed(const Operation& operation, const char* how, const Status& cause) 
 }  // namespace
 
 Result<std::shared_ptr<Engine>> Engine::start(transport::Mesh mesh) {
-  std::shared_ptr<Engine> engine(new Engine(std::move(mesh)));
+  // In a forked child nothing of it may be touched, not even to free it: the thread that waits inside does
+  // not exist there, and the links belong to the parent.
+  std::shared_ptr<Engine> engine(new Engine(std::move(mesh)), [](Engine* last) {
+    if (!last->is_forked()) delete last;
+  });
   if (!engine->interrupt_.valid()) return Status::system("eventfd", errno);
-  engine->thread_ = std::make_unique<std::thread>([raw = engine.get()] { raw->run(); });
+  engine->thread_ = std::make_unique<std::thread>([raw = engine.get()] { raw->serve(); });
   return engine;
 }
 
 Engine::Engine(transport::Mesh mesh)
-    : rank_(mesh.rank),
-      size_(mesh.size),
-      pid_(::getpid()),
-      backend_(std::make_unique<algo::HostBackend>(std::move(mesh), interrupt_)) {}
+    : pid_(::getpid()),
+      world_(std::make_shared<Group>(0, std::make_unique<algo::HostBackend>(std::move(mesh), interrupt_))) {}
 
 Engine::~Engine() {
   close();
-  if (!is_forked()) return;
-  // The thread does not exist here and its links belong to the parent: forget both.
-  static_cast<void>(thread_.release());
-  static_cast<void>(backend_.release());
 }
 
 bool Engine::is_forked() const noexcept {
   return ::getpid() != pid_;
 }
 
-Result<backend::WorkPtr> Engine::submit(Operation operation) {
-  RING_TRY(check(operation, rank_, size_));
-  if (is_forked())
-    return Status(Code::kAborted, "a communicator does not survive fork: build one in the child");
-  operation.work = std::make_shared<backend::Work>();
-  auto work = operation.work;
-  const std::lock_guard lock(mutex_);
+// Gives the operation its place in the order; under the lock.
+Status Engine::admit(Group& group, Operation& operation) {
   if (!failure_) return failure_;
-  if (closing_) return Status(Code::kAborted, "the communicator is closed", rank_);
+  if (closing_) return {Code::kAborted, "the communicator is closed", world_->rank()};
   if (!stop_) return stop_;
-  operation.sequence = ++sequence_;
-  queue_.push_back(std::move(operation));
-  if (idle_) interrupt_.nudge();
+  operation.sequence = group.next_sequence();
+  operation.group = group.id();
+  return Status::ok();
+}
+
+backend::WorkPtr Engine::enqueue(Group& group, const Operation& operation) {
+  auto task = std::make_unique<Task>();
+  task->group = &group;
+  task->operation = operation;
+  task->label = operation.label;
+  task->operation.label = task->label;
+  task->work = std::make_shared<backend::Work>();
+  auto work = task->work;
+  queue_.push_back(std::move(task));
+  changed_.notify_one();
   return work;
 }
 
+Result<backend::WorkPtr> Engine::submit(Group& group, Operation operation) {
+  RING_TRY(check(operation, group.rank(), group.size()));
+  if (is_forked())
+    return Status(Code::kAborted, "a communicator does not survive fork: build one in the child");
+  const std::lock_guard lock(mutex_);
+  RING_TRY(admit(group, operation));
+  return enqueue(group, operation);
+}
+
+Status Engine::run(Group& group, Operation operation, const Check* give_up) {
+  RING_TRY(check(operation, group.rank(), group.size()));
+  if (is_forked()) return {Code::kAborted, "a communicator does not survive fork: build one in the child"};
+  {
+    std::unique_lock lock(mutex_);
+    RING_TRY(admit(group, operation));
+    if (is_busy_ || !queue_.empty()) {
+      const auto work = enqueue(group, operation);
+      lock.unlock();
+      return wait_for(*work, give_up);
+    }
+    begin(operation, true);
+  }
+  interrupt_.set_check(give_up);
+  Status status = execute(group, operation);
+  interrupt_.set_check(nullptr);
+  if (!status) status = failed(operation, " failed", conclude(status));
+  const std::lock_guard lock(mutex_);
+  end(group, status);
+  return status;
+}
+
+Status Engine::wait_for(const backend::Work& work, const Check* give_up) {
+  while (!work.wait_for(kSliceSeconds)) {
+    if (give_up != nullptr && (*give_up)()) fail(own_end("was interrupted"));
+  }
+  return work.status();
+}
+
 void Engine::abort(const std::string& reason) {
-  if (is_forked()) return;
-  fail({Code::kAborted, "rank " + std::to_string(rank_) + " aborted: " + reason, rank_,
-        backend_->host_of(rank_)});
+  if (!is_forked()) fail(own_end("aborted: " + reason));
+}
+
+Status Engine::own_end(const std::string& how) const {
+  const std::lock_guard lock(mutex_);
+  const std::string last = recorder_.last();
+  return {Code::kAborted,
+          "rank " + std::to_string(world_->rank()) + " " + how +
+              (last.empty() ? "" : " (its last collective: " + last + ")"),
+          world_->rank(), world_->backend().host_of(world_->rank())};
 }
 
 void Engine::fail(const Status& cause) {
@@ -105,6 +132,7 @@ void Engine::fail(const Status& cause) {
   if (!stop_ || !failure_ || closing_) return;
   stop_ = cause;
   interrupt_.raise();
+  changed_.notify_all();
 }
 
 Status Engine::failure() const {
@@ -119,132 +147,128 @@ void Engine::close() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     interrupt_.raise();
-    closing_changed_.notify_all();
+    changed_.notify_all();
   }
   const std::lock_guard join_lock(join_mutex_);
   if (thread_ && thread_->joinable()) thread_->join();
 }
 
-void Engine::run() {
+void Engine::serve() {
   block_signals();
-  std::fesetenv(
-      FE_DFL_ENV);  // threads inherit flush-to-zero from the one that made them; half floats need subnormals
-  const Status cause = final_cause(serve());
-  fail_all(cause);
-  {
-    std::unique_lock lock(mutex_);
-    closing_changed_.wait(lock, [this] { return closing_; });  // links stay open: peers still read why
-  }
-  backend_->close();
-}
-
-Status Engine::serve() {
+  const PlainFloats plain;  // threads inherit flush-to-zero from the one that made them
+  std::unique_lock lock(mutex_);
   while (true) {
-    Operation operation;
-    RING_TRY(next(operation));
-    RING_TRY(execute(operation));
-    {
-      const std::lock_guard lock(mutex_);
-      queue_.pop_front();
-      running_ = false;
-    }
-    operation.work->finish(Status::ok());
+    changed_.wait(lock, [this] {
+      const bool stopping = closing_ || !stop_;
+      return !is_busy_ && (stopping || !failure_ || !queue_.empty());
+    });
+    if (!failure_) break;
+    perform(lock);
   }
+  changed_.wait(lock, [this] { return closing_ && !is_busy_; });  // links stay open: peers still read why
+  lock.unlock();
+  world_->backend().close();
 }
 
-Status Engine::next(Operation& operation) {
-  while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      idle_ = false;
-      if (interrupt_.raised()) return {Code::kAborted, "interrupted", rank_};
-      interrupt_.drain();
-      if (!queue_.empty()) {
-        operation = queue_.front();
-        running_ = true;
-        return Status::ok();
-      }
-      idle_ = true;
-    }
-    RING_TRY(backend_->watch(Deadline::after(kWatchSeconds)));
+// The next task, or the end where this rank stops.
+void Engine::perform(std::unique_lock<std::mutex>& lock) {
+  if (interrupt_.raised()) {
+    is_busy_ = true;
+    lock.unlock();
+    static_cast<void>(conclude(Status::ok()));
+    lock.lock();
+    is_busy_ = false;
+    return;
   }
+  const TaskPtr task = std::move(queue_.front());
+  queue_.pop_front();
+  begin(task->operation, false);
+  lock.unlock();
+  Status status = execute(*task->group, task->operation);
+  if (!status) status = failed(task->operation, " failed", conclude(status));
+  lock.lock();
+  end(*task->group, status);
+  lock.unlock();
+  task->work->finish(std::move(status));  // last: a waiter may go on, and let go of everything, from here
+  lock.lock();
 }
 
-Status Engine::execute(const Operation& operation) {
-  const Named what(operation);
-  const backend::Call call{what, operation.timeout_s};
-  RING_TRY(agree(operation, call));
-  return dispatch(operation, call);
+Status Engine::execute(Group& group, const Operation& operation) {
+  if (interrupt_.raised()) return {Code::kAborted, "interrupted", world_->rank()};
+  const PlainFloats plain;
+  return group.execute(operation, interrupt_);
 }
 
-Status Engine::agree(const Operation& operation, const backend::Call& call) {
-  const Header mine = header_of(operation);
-  Header previous;
-  Header next;
-  RING_TRY(backend_->swap_headers(Bytes(&mine, sizeof mine), MutableBytes(&previous, sizeof previous),
-                                  MutableBytes(&next, sizeof next), call));
-  const int before = (rank_ + size_ - 1) % size_;
-  const int after = (rank_ + 1) % size_;
-  return comm::agree({previous, before, backend_->host_of(before)}, {mine, rank_, backend_->host_of(rank_)},
-                     {next, after, backend_->host_of(after)});
+// Both under the lock.
+void Engine::begin(const Operation& operation, bool is_inline) {
+  is_busy_ = true;
+  recorder_.begin(operation, is_inline);
 }
 
-Status Engine::dispatch(const Operation& operation, const backend::Call& call) {
-  if (operation.body) return operation.body(*backend_, interrupt_, call);
-  const backend::Reduction reduction{operation.send, operation.recv, operation.dtype, operation.op};
-  switch (operation.kind) {
-    case Kind::kAllreduce:
-      return backend_->allreduce(reduction, operation.counts[0], call);
-    case Kind::kReducescatter:
-      return backend_->reducescatter(reduction, operation.counts, call);
-    case Kind::kBroadcast:
-      return backend_->broadcast(MutableBytes(operation.recv, in_bytes(operation)[0]), operation.root, call);
-    case Kind::kAllgather: {
-      const auto bytes = in_bytes(operation);
-      const Bytes send(operation.send, bytes[static_cast<std::size_t>(rank_)]);
-      return backend_->allgather(send, operation.recv, bytes, call);
-    }
-    case Kind::kBarrier:
-      return backend_->barrier(call);
-  }
-  return {Code::kInternal, "unknown collective"};
+void Engine::end(Group& group, const Status& status) {
+  const auto spent = group.take_meter();
+  recorder_.end(status.code(), spent.wait_ns, spent.reduce_ns);
+  is_busy_ = false;
+  if (!queue_.empty() || closing_ || !stop_ || !failure_) changed_.notify_all();
+}
+
+// The end of everything, by whoever executes: tells the peers, fails what is queued, returns the cause.
+Status Engine::conclude(const Status& seen) {
+  if (interrupt_.cancelled()) fail(own_end("was interrupted"));
+  const Status cause = final_cause(seen);
+  fail_queue(cause);
+  return cause;
 }
 
 // Why all ends: a failure seen by the backend, or what this rank's own application asked for.
 Status Engine::final_cause(const Status& seen) {
-  Status cause = seen;
-  if (interrupt_.raised()) {
-    cause = stop_cause();
-    if (!cause) return backend_->abort(cause);
-    return {Code::kAborted, "the communicator is closed", rank_};
-  }
-  return backend_->abort(cause);
+  if (!interrupt_.raised()) return world_->backend().abort(seen);
+  const Status cause = stop_cause();
+  if (!cause) return world_->backend().abort(cause);
+  return {Code::kAborted, "the communicator is closed", world_->rank()};
 }
 
 // Ok: closed with nothing pending, so that peers need no reason.
 Status Engine::stop_cause() {
   const std::lock_guard lock(mutex_);
   if (!stop_) return stop_;
-  if (queue_.empty()) return Status::ok();
+  const bool is_running = recorder_.is_running();
+  const std::size_t pending = queue_.size() + (is_running ? 1 : 0);
+  if (pending == 0) return Status::ok();
   return {Code::kAborted,
-          "rank " + std::to_string(rank_) + " closed its communicator while " +
-              std::to_string(queue_.size()) + " collectives were pending",
-          rank_, backend_->host_of(rank_)};
+          "rank " + std::to_string(world_->rank()) + " closed its communicator while " +
+              std::to_string(pending) + " collectives were pending",
+          world_->rank(), world_->backend().host_of(world_->rank())};
 }
 
-void Engine::fail_all(const Status& cause) {
-  std::deque<Operation> left;
-  bool running = false;
+void Engine::fail_queue(const Status& cause) {
+  std::deque<TaskPtr> left;
   {
     const std::lock_guard lock(mutex_);
     failure_ = cause;
     left.swap(queue_);
-    running = std::exchange(running_, false);
   }
-  for (const auto& operation : left) {
-    operation.work->finish(failed(operation, running ? " failed" : " did not run", cause));
-    running = false;
-  }
+  for (const auto& task : left) task->work->finish(failed(task->operation, " did not run", cause));
+}
+
+std::vector<Record> Engine::recent() {
+  const std::lock_guard lock(mutex_);
+  return recorder_.recent();
+}
+
+std::array<Counters, kNumKinds> Engine::counters() {
+  const std::lock_guard lock(mutex_);
+  return recorder_.counters();
+}
+
+void Engine::trace(std::size_t capacity) {
+  const std::lock_guard lock(mutex_);
+  recorder_.trace(capacity);
+}
+
+std::vector<Record> Engine::take_trace() {
+  const std::lock_guard lock(mutex_);
+  return recorder_.take_trace();
 }
 
 }  // namespace ring::comm

@@ -1,6 +1,7 @@
-// Engine: runs the collectives of one communicator, first in, first out, on one progress thread.
-// Thread-safety: submit, abort and close from any thread. The first failure is final: it is told to all
-// peers, fails all that is queued, and is what later submits return.
+// Engine: runs the collectives of all groups of a communicator, first in, first out, one at a time. A
+// blocking call runs in its caller's thread when nothing else is under way; everything else on one progress
+// thread. Thread-safety: all but the constructor from any thread. The first failure is final: it is told to
+// all peers, fails all that is queued, and is what later calls return.
 #pragma once
 
 #include <sys/types.h>  // for pid_t
@@ -11,27 +12,36 @@
 #include <mutex>               // for mutex
 #include <string>              // for string
 #include <thread>              // for thread
+#include <vector>              // for vector
 
-#include "ring/backend/backend.h"
 #include "ring/backend/interrupt.h"
 #include "ring/backend/work.h"
 #include "ring/base/status.h"
+#include "ring/comm/group.h"
 #include "ring/comm/operation.h"
+#include "ring/comm/recorder.h"
 #include "ring/transport/link.h"
 
 namespace ring::comm {
 
 class Engine {
  public:
+  using Check = backend::Interrupt::Check;
+
   [[nodiscard]] static Result<std::shared_ptr<Engine>> start(transport::Mesh mesh);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();  // close
 
-  [[nodiscard]] int rank() const noexcept { return rank_; }
-  [[nodiscard]] int size() const noexcept { return size_; }
+  // The group of all ranks.
+  [[nodiscard]] const GroupPtr& world() const noexcept { return world_; }
 
-  [[nodiscard]] Result<backend::WorkPtr> submit(Operation operation);
+  // Queues; what the operation looks at, but for its label, must live until the work is done.
+  [[nodiscard]] Result<backend::WorkPtr> submit(Group& group, Operation operation);
+  // Runs to the end. `give_up` (may be null) is asked now and then while it waits; true aborts the engine, so
+  // that the caller's memory is free when this returns.
+  [[nodiscard]] Status run(Group& group, Operation operation, const Check* give_up);
+
   // All pending and later work fails, here and on every peer, which is told `reason` and this rank. Never
   // blocks.
   void abort(const std::string& reason);
@@ -44,33 +54,47 @@ class Engine {
   // True in a child process made by fork: no thread runs there, nothing can be waited for.
   [[nodiscard]] bool is_forked() const noexcept;
 
+  [[nodiscard]] std::vector<Record> recent();
+  [[nodiscard]] std::array<Counters, kNumKinds> counters();
+  void trace(std::size_t capacity);
+  [[nodiscard]] std::vector<Record> take_trace();
+
  private:
+  struct Task {
+    Group* group;
+    Operation operation;  // its label looks at `label`
+    std::string label;
+    backend::WorkPtr work;
+  };
+  using TaskPtr = std::unique_ptr<Task>;
+
   explicit Engine(transport::Mesh mesh);
-  void run();
-  [[nodiscard]] Status serve();
-  [[nodiscard]] Status next(Operation& operation);
-  [[nodiscard]] Status execute(const Operation& operation);
-  [[nodiscard]] Status agree(const Operation& operation, const backend::Call& call);
-  [[nodiscard]] Status dispatch(const Operation& operation, const backend::Call& call);
+  [[nodiscard]] Status admit(Group& group, Operation& operation);
+  [[nodiscard]] backend::WorkPtr enqueue(Group& group, const Operation& operation);
+  [[nodiscard]] Status wait_for(const backend::Work& work, const Check* give_up);
+  void serve();
+  void perform(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] Status execute(Group& group, const Operation& operation);
+  void begin(const Operation& operation, bool is_inline);
+  void end(Group& group, const Status& status);
+  [[nodiscard]] Status own_end(const std::string& how) const;
+  [[nodiscard]] Status conclude(const Status& seen);
   [[nodiscard]] Status final_cause(const Status& seen);
   [[nodiscard]] Status stop_cause();
-  void fail_all(const Status& cause);
+  void fail_queue(const Status& cause);
 
-  const int rank_;
-  const int size_;
   const pid_t pid_;
   backend::Interrupt interrupt_;
-  std::unique_ptr<backend::Backend> backend_;  // only the thread uses it
+  GroupPtr world_;
 
   mutable std::mutex mutex_;
-  std::condition_variable closing_changed_;
-  std::deque<Operation> queue_;  // the front one is being run while `running_`
-  bool running_ = false;
-  bool idle_ = false;  // the thread sleeps until it is nudged
+  std::condition_variable changed_;
+  std::deque<TaskPtr> queue_;
+  bool is_busy_ = false;  // somebody executes: the owner of all backends
   bool closing_ = false;
   Status stop_;     // why this rank itself stops
   Status failure_;  // the first failure of all
-  std::uint64_t sequence_ = 0;
+  Recorder recorder_;
 
   std::mutex join_mutex_;
   std::unique_ptr<std::thread> thread_;

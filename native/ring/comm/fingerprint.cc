@@ -1,18 +1,37 @@
 #include "ring/comm/fingerprint.h"
 
 #include <algorithm>  // for min
-#include <cstring>    // for memcmp
+#include <cstddef>    // for offsetof
+#include <cstring>    // for memcmp, memcpy
 
 namespace ring::comm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x676e6972;  // "ring"
 
-// FNV-1a: only tells apart what honest ranks disagree on.
+// FNV-1a by words, mixed: only tells apart what honest ranks disagree on.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 32);
+}
+
 std::uint64_t hash_bytes(const void* data, std::size_t size) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
+  std::uint64_t hash = mix(0xcbf29ce484222325U, size);
   const auto* bytes = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3U;
+  for (std::size_t i = 0; i < size; i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + i, std::min(sizeof word, size - i));
+    hash = mix(hash, word);
+  }
+  return hash;
+}
+
+std::uint64_t hash_counts(const Operation& operation) {
+  if (operation.kind == Kind::kAlltoall) return 0;  // every rank has its own
+  std::uint64_t hash = hash_bytes(operation.counts.data(), operation.counts.size() * sizeof(std::uint64_t));
+  for (const auto& member : operation.members) {
+    hash = mix(mix(hash, member.count), static_cast<std::uint64_t>(member.dtype));
+  }
   return hash;
 }
 
@@ -31,6 +50,7 @@ std::string hint(const Header& mine, const Header& theirs) {
   if (mine.count == theirs.count && mine.counts_hash != theirs.counts_hash) {
     return " (same total, but other counts by rank)";
   }
+  if (mine.group != theirs.group) return " (in different groups of ranks)";
   if (mine.label_hash != theirs.label_hash && label_of(mine) == label_of(theirs)) {
     return " (the labels differ further on)";
   }
@@ -67,7 +87,8 @@ Header header_of(const Operation& operation) {
   header.root = operation.kind == Kind::kBroadcast ? operation.root : kNoRoot;
   header.sequence = operation.sequence;
   header.count = total_count(operation);
-  header.counts_hash = hash_bytes(operation.counts.data(), operation.counts.size() * sizeof(std::uint64_t));
+  header.counts_hash = hash_counts(operation);
+  header.group = operation.group;
   header.label_hash = hash_bytes(operation.label.data(), operation.label.size());
   header.label_size = static_cast<std::uint32_t>(std::min<std::size_t>(operation.label.size(), UINT32_MAX));
   operation.label.copy(header.label.data(), kLabelBytes);
@@ -78,10 +99,29 @@ std::string describe(const Header& header) {
   std::string text = std::string(name_of(header.kind)) + " #" + std::to_string(header.sequence);
   if (header.label_size > 0) text += " '" + label_of(header) + "'";
   if (header.kind == Kind::kBarrier) return text;
-  text += std::string(" (") + name_of(header.dtype) + " x " + std::to_string(header.count);
+  const bool is_mixed = header.kind == Kind::kGroupedAllreduce;
+  text += std::string(" (") + (is_mixed ? "elements" : name_of(header.dtype));
+  if (header.kind != Kind::kAlltoall) text += " x " + std::to_string(header.count);
   if (reduces(header.kind)) text += std::string(", ") + name_of(header.op);
   if (header.kind == Kind::kBroadcast) text += ", root " + std::to_string(header.root);
   return text + ")";
+}
+
+Fingerprint::Fingerprint(const Operation& operation, const backend::Backend& backend)
+    : backend_(backend), header_(header_of(operation)) {
+  // The label is in it by its own hash.
+  hash_ = hash_bytes(&header_, offsetof(Header, label));
+}
+
+Status Fingerprint::compare(int rank, Bytes theirs) const {
+  if (theirs.size == sizeof header_ && std::memcmp(&header_, theirs.data, sizeof header_) == 0) return {};
+  Header other;
+  std::memcpy(&other, theirs.data, std::min(theirs.size, sizeof other));
+  const Side them{other, rank, backend_.host_of(rank)};
+  if (other.magic != kMagic) return no_header(them);
+  const Side us{header_, backend_.rank(), backend_.host_of(backend_.rank())};
+  // Of two, nobody can tell who deviates: both blame the higher number.
+  return mismatch(us, them, backend_.size() == 2 && us.rank > rank ? us : them);
 }
 
 Status agree(const Side& previous, const Side& mine, const Side& next) {

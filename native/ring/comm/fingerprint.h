@@ -6,12 +6,13 @@
 #include <cstdint>  // for uint64_t
 #include <string>   // for string
 
+#include "ring/backend/backend.h"
 #include "ring/base/status.h"
 #include "ring/comm/operation.h"
 
 namespace ring::comm {
 
-inline constexpr std::size_t kLabelBytes = 200;
+inline constexpr std::size_t kLabelBytes = 192;
 
 // Wire format, version 1: little endian, no padding. Change it together with the protocol version.
 struct Header {
@@ -26,14 +27,35 @@ struct Header {
   DType dtype = DType::kUint8;
   ReduceOp op = ReduceOp::kSum;
   std::uint8_t reserved = 0;
+  std::uint32_t group = 0;  // which set of ranks
+  std::uint32_t reserved_too = 0;
   std::array<char, kLabelBytes> label{};  // the first bytes of it, for people
 };
-static_assert(sizeof(Header) == 248, "the header must have no padding");
+static_assert(sizeof(Header) == backend::kHeaderBytes, "the header must have no padding");
 
 [[nodiscard]] Header header_of(const Operation& operation);
 
 // "allreduce #3 'loss' (float32 x 4, mean)"
 [[nodiscard]] std::string describe(const Header& header);
+
+// The header as the backend sees it. Lives on the stack of the call; no heap memory until a message is
+// needed.
+class Fingerprint final : public backend::Agreement {
+ public:
+  // `backend` tells own place and host names; it must outlive this.
+  Fingerprint(const Operation& operation, const backend::Backend& backend);
+
+  [[nodiscard]] const Header& values() const noexcept { return header_; }
+  [[nodiscard]] Bytes header() const override { return {&header_, sizeof header_}; }
+  [[nodiscard]] std::uint64_t hash() const override { return hash_; }
+  [[nodiscard]] std::string name() const override { return describe(header_); }
+  [[nodiscard]] Status compare(int rank, Bytes theirs) const override;
+
+ private:
+  const backend::Backend& backend_;
+  Header header_;
+  std::uint64_t hash_;
+};
 
 struct Side {
   const Header& header;

@@ -1,9 +1,12 @@
 #include "ring/comm/operation.h"
 
 #include <numeric>  // for accumulate
+#include <string>   // for string, to_string
 
 namespace ring::comm {
 namespace {
+
+using backend::Counts;
 
 // Half the address space: no buffer is larger, and sums of two stay in range.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
@@ -12,47 +15,83 @@ Status refuse(const Operation& operation, const std::string& why) {
   return {Code::kInvalidArgument, std::string(name_of(operation.kind)) + ": " + why};
 }
 
-Status check_types(const Operation& operation) {
-  if (static_cast<int>(operation.dtype) >= kNumDTypes) {
-    return refuse(operation, "unknown dtype code " + std::to_string(static_cast<int>(operation.dtype)));
+bool is_by_rank(Kind kind) {
+  return kind == Kind::kAllgather || kind == Kind::kReducescatter || kind == Kind::kAlltoall;
+}
+
+Status check_dtype(const Operation& operation, DType dtype) {
+  if (static_cast<int>(dtype) >= kNumDTypes) {
+    return refuse(operation, "unknown dtype code " + std::to_string(static_cast<int>(dtype)));
   }
-  if (!reduces(operation.kind)) return Status::ok();
-  if (static_cast<int>(operation.op) >= kNumReduceOps) {
-    return refuse(operation, "unknown op code " + std::to_string(static_cast<int>(operation.op)));
-  }
-  if (!is_reducible(operation.dtype)) {
-    const std::string instead = operation.dtype == DType::kBool
-                                    ? "cast to uint8 and use min (all), max (any) or sum"
-                                    : "cast to float16, bfloat16 or float32";
-    return refuse(operation, std::string(name_of(operation.dtype)) + " cannot be reduced; " + instead);
+  if (reduces(operation.kind) && !is_reducible(dtype)) {
+    const std::string instead = dtype == DType::kBool ? "cast to uint8 and use min (all), max (any) or sum"
+                                                      : "cast to float16, bfloat16 or float32";
+    return refuse(operation, std::string(name_of(dtype)) + " cannot be reduced; " + instead);
   }
   return Status::ok();
 }
 
-Status check_counts(const Operation& operation, int size) {
-  const bool by_rank = operation.kind == Kind::kAllgather || operation.kind == Kind::kReducescatter;
-  const auto wanted = static_cast<std::size_t>(by_rank ? size : 1);
-  if (operation.counts.size() != wanted) {
-    return refuse(operation, "needs one count for each of " + std::to_string(wanted) + " ranks, got " +
-                                 std::to_string(operation.counts.size()));
+Status check_types(const Operation& operation) {
+  if (operation.kind != Kind::kGroupedAllreduce) RING_TRY(check_dtype(operation, operation.dtype));
+  for (const auto& member : operation.members) RING_TRY(check_dtype(operation, member.dtype));
+  if (reduces(operation.kind) && static_cast<int>(operation.op) >= kNumReduceOps) {
+    return refuse(operation, "unknown op code " + std::to_string(static_cast<int>(operation.op)));
   }
-  std::uint64_t left = kMostBytes / size_of(operation.dtype);
-  for (const auto count : operation.counts) {
-    if (count > left) return refuse(operation, "a count of " + std::to_string(count) + " is too large");
-    left -= count;
+  return Status::ok();
+}
+
+Status check_count(const Operation& operation, std::uint64_t count, DType dtype, std::uint64_t& left_bytes) {
+  if (count > left_bytes / size_of(dtype)) {
+    return refuse(operation, "a count of " + std::to_string(count) + " is too large");
   }
+  left_bytes -= count * size_of(dtype);
+  return Status::ok();
+}
+
+Status check_by_rank(const Operation& operation, const Counts& counts, int size) {
+  if (counts.size() != static_cast<std::size_t>(size)) {
+    return refuse(operation, "needs one count for each of " + std::to_string(size) + " ranks, got " +
+                                 std::to_string(counts.size()));
+  }
+  std::uint64_t left = kMostBytes;
+  for (const auto count : counts) RING_TRY(check_count(operation, count, operation.dtype, left));
+  return Status::ok();
+}
+
+Status check_counts(const Operation& operation, int rank, int size) {
+  std::uint64_t left = kMostBytes;
+  for (const auto& member : operation.members)
+    RING_TRY(check_count(operation, member.count, member.dtype, left));
+  if (operation.kind == Kind::kGroupedAllreduce) return Status::ok();
+  if (!is_by_rank(operation.kind)) return check_count(operation, operation.count, operation.dtype, left);
+  RING_TRY(check_by_rank(operation, operation.counts, size));
+  if (operation.kind != Kind::kAlltoall) return Status::ok();
+  RING_TRY(check_by_rank(operation, operation.recv_counts, size));
+  const auto own = static_cast<std::size_t>(rank);
+  if (operation.counts[own] == operation.recv_counts[own]) return Status::ok();
+  return refuse(operation,
+                "what rank " + std::to_string(rank) + " sends to itself differs in the two counts");
+}
+
+std::uint64_t sum(const Counts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+Status check_memory(const Operation& operation, const Member& memory, std::uint64_t received) {
+  if (memory.count > 0 && memory.send == nullptr) return refuse(operation, "the buffer to send is null");
+  if (received > 0 && memory.recv == nullptr) return refuse(operation, "the buffer to receive into is null");
   return Status::ok();
 }
 
 Status check_buffers(const Operation& operation, int rank) {
-  const bool by_rank = operation.kind == Kind::kAllgather || operation.kind == Kind::kReducescatter;
-  const auto own = by_rank ? operation.counts[static_cast<std::size_t>(rank)] : total_count(operation);
-  const auto sent = operation.kind == Kind::kAllgather ? own : total_count(operation);
-  const auto received = operation.kind == Kind::kReducescatter ? own : total_count(operation);
-  if (sent > 0 && operation.send == nullptr) return refuse(operation, "the buffer to send is null");
-  if (received > 0 && operation.recv == nullptr)
-    return refuse(operation, "the buffer to receive into is null");
-  return Status::ok();
+  for (const auto& member : operation.members) RING_TRY(check_memory(operation, member, member.count));
+  if (operation.kind == Kind::kGroupedAllreduce) return Status::ok();
+  const auto total = operation.count + sum(operation.counts);
+  const auto own = is_by_rank(operation.kind) ? operation.counts[static_cast<std::size_t>(rank)] : total;
+  std::uint64_t received = operation.kind == Kind::kReducescatter ? own : total;
+  if (operation.kind == Kind::kAlltoall) received = sum(operation.recv_counts);
+  const auto sent = operation.kind == Kind::kAllgather ? own : total;
+  return check_memory(operation, {operation.send, operation.recv, sent, operation.dtype}, received);
 }
 
 }  // namespace
@@ -69,23 +108,36 @@ const char* name_of(Kind kind) noexcept {
       return "reducescatter";
     case Kind::kBarrier:
       return "barrier";
+    case Kind::kAlltoall:
+      return "alltoall";
+    case Kind::kGroupedAllreduce:
+      return "grouped allreduce";
   }
   return "unknown collective";
 }
 
 bool reduces(Kind kind) noexcept {
-  return kind == Kind::kAllreduce || kind == Kind::kReducescatter;
+  return kind == Kind::kAllreduce || kind == Kind::kReducescatter || kind == Kind::kGroupedAllreduce;
 }
 
 std::uint64_t total_count(const Operation& operation) noexcept {
-  return std::accumulate(operation.counts.begin(), operation.counts.end(), std::uint64_t{0});
+  if (operation.kind == Kind::kAlltoall) return 0;
+  std::uint64_t total = operation.count + sum(operation.counts);
+  for (const auto& member : operation.members) total += member.count;
+  return total;
+}
+
+std::uint64_t payload_bytes(const Operation& operation) noexcept {
+  std::uint64_t bytes = (operation.count + sum(operation.counts)) * size_of(operation.dtype);
+  for (const auto& member : operation.members) bytes += member.count * size_of(member.dtype);
+  return bytes;
 }
 
 Status check(const Operation& operation, int rank, int size) {
   if (!(operation.timeout_s > 0)) return refuse(operation, "timeout_s must be above 0");  // refuses NaN too
   if (operation.kind == Kind::kBarrier) return Status::ok();
   RING_TRY(check_types(operation));
-  RING_TRY(check_counts(operation, size));
+  RING_TRY(check_counts(operation, rank, size));
   if (operation.kind == Kind::kBroadcast && (operation.root < 0 || operation.root >= size)) {
     return refuse(operation,
                   "root " + std::to_string(operation.root) + " is not a rank of " + std::to_string(size));
