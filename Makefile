@@ -7,7 +7,7 @@ EXTRAS := spark,torch,mlflow,demo,dev
 NATIVE_SOURCES := $(shell find native -name '*.cc' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.json')
 SANITIZERS     := asan tsan
 
-.PHONY: help setup demo test lint format native-test pytest bench clean
+.PHONY: help setup demo test lint format native-test pytest bench faults clean
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
@@ -23,7 +23,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt $(NATIVE_SOURCES) | $(VENV)/b
 demo: setup ## train on the New York flights of 2013
 	$(BIN)/sparkdl-ring demo $(DEMO_ARGS)
 
-test: lint native-test pytest ## everything that CI runs
+test: lint native-test fuzz pytest ## everything that CI runs
 
 lint: setup ## formatting, types, layers
 	$(BIN)/ruff check .
@@ -57,8 +57,28 @@ native-test-%: setup doctest
 	cd native && $(TOOLS) cmake --build --preset $*
 	cd native && $(TOOLS) ctest --preset $*
 
+# libFuzzer comes with clang; without it the same targets run on random changes of their corpus.
+FUZZ_SECONDS ?= 20
+FUZZ_TARGETS := $(basename $(notdir $(wildcard native/fuzz/*_fuzz.cc)))
+FIND_CLANG   := command -v clang++ || command -v clang++-14
+
+.PHONY: clang fuzz
+clang:
+	@{ $(FIND_CLANG); } >/dev/null || { $(ROOT_DO) apt-get update -qq && \
+	  $(ROOT_DO) apt-get install -y -qq --no-install-recommends clang-14 libclang-rt-14-dev; } || true
+
+fuzz: setup clang ## fuzz handshake, frames and addresses, FUZZ_SECONDS each
+	cd native && CXX="$$($(FIND_CLANG) || echo c++)" $(TOOLS) cmake --preset fuzz
+	cd native && $(TOOLS) cmake --build --preset fuzz
+	printf '%s\n' $(FUZZ_TARGETS) | xargs -P 2 -I TARGET sh -c 'mkdir -p build/fuzz/found/TARGET && \
+	  build/fuzz/fuzz/TARGET -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -verbosity=0 -print_final_stats=1 \
+	  -artifact_prefix=build/fuzz/TARGET- build/fuzz/found/TARGET native/fuzz/corpus/TARGET || exit 255'
+
 pytest: setup ## Python tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+faults: setup ## 1,000 random faults (FAULTS_ARGS="--seed 7" plays others)
+	$(BIN)/python tests/faults/run_faults.py $(FAULTS_ARGS)
 
 bench: setup ## the ring beside gloo and MPI: table, bench.csv, bench.svg
 	$(BIN)/sparkdl-ring bench allreduce --csv bench.csv --picture bench.svg $(BENCH_ARGS)
