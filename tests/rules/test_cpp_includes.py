@@ -1,4 +1,4 @@
-"""C++ includes look one way: base <- {kernel, plan, backend} <- shm <- transport <- {algo, nccl} <- comm <- python."""
+"""C++ includes look one way: base <- {kernel, plan, backend} <- shm <- transport <- {algo, nccl} <- comm."""
 
 from __future__ import annotations
 
