@@ -1,0 +1,114 @@
+#include "ring/shm/waiter.h"
+
+#include <sched.h>  // for sched_yield
+
+#include <chrono>   // for nanoseconds
+#include <utility>  // for move
+
+#include "ring/shm/futex.h"
+
+namespace ring::shm {
+namespace {
+
+constexpr int kEagerReads = 24;  // before the first pause: what is about to come comes at once
+constexpr int kReadsPerLook = 16;
+constexpr std::int64_t kYieldNs = 20'000;
+constexpr int kLongestSleepMs = 100;
+
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+Waiter::Waiter(const LocalGroup& group, std::vector<int> ranks, backend::Interrupt& interrupt)
+    : group_(group),
+      ranks_(std::move(ranks)),
+      interrupt_(interrupt),
+      awaited_as_(static_cast<std::uint32_t>(group.index()) + 1) {
+  for (int member = 0; member < group.size(); ++member) {
+    if (member != group.index()) others_.push_back(&group.bell(member));
+  }
+}
+
+Wake Waiter::wait(int member, const std::atomic<std::uint64_t>& word, std::uint64_t target,
+                  const Deadline& deadline) {
+  for (int i = 0; i < kEagerReads; ++i) {
+    if (word.load(std::memory_order_acquire) >= target) return Wake::kReady;
+  }
+  ++counts_.waits;
+  const auto start = Clock::now();
+  const auto elapsed = [start] {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+  };
+  Wake result = Wake::kReady;
+  const std::int64_t budget = how_ == Spin::kAdaptive ? budget_.next() : how_ == Spin::kYield ? kYieldNs : 0;
+  if (spin_for(budget, word, target)) {
+    budget_.rewarded(elapsed());
+  } else {
+    if (budget > 0) budget_.missed();
+    result = sleep(member, word, target, deadline);
+  }
+  counts_.wait_ns += static_cast<std::uint64_t>(elapsed());
+  return result;
+}
+
+bool Waiter::spin_for(std::int64_t budget_ns, const std::atomic<std::uint64_t>& word, std::uint64_t target) {
+  if (budget_ns <= 0) return false;
+  const auto end = Clock::now() + std::chrono::nanoseconds(budget_ns);
+  do {
+    if (how_ == Spin::kYield) {
+      ::sched_yield();
+      if (word.load(std::memory_order_acquire) >= target) return true;
+      continue;
+    }
+    for (int i = 0; i < kReadsPerLook; ++i) {
+      if (word.load(std::memory_order_acquire) >= target) return true;
+      pause();
+    }
+  } while (Clock::now() < end && !interrupt_.raised());
+  return false;
+}
+
+Wake Waiter::sleep(int member, const std::atomic<std::uint64_t>& word, std::uint64_t target,
+                   const Deadline& deadline) {
+  Bell& bell = group_.bell(group_.index());
+  while (true) {
+    const std::uint32_t rung = bell.word.load(std::memory_order_acquire);
+    bell.awaited.store(static_cast<std::uint32_t>(member) + 1, std::memory_order_seq_cst);
+    if (word.load(std::memory_order_seq_cst) >= target) {
+      bell.awaited.store(0, std::memory_order_relaxed);
+      return Wake::kReady;
+    }
+    // From here on `awaited` stays: peers follow it to who is to blame.
+    const Deadline next_look = interrupt_.next_wake(deadline);
+    if (interrupt_.raised()) return Wake::kInterrupted;
+    if (deadline.passed()) return Wake::kTimedOut;
+    ++counts_.sleeps;
+    futex_wait(bell.word, rung, next_look.poll_ms(kLongestSleepMs));
+  }
+}
+
+void Waiter::wake(Bell& bell) noexcept {
+  std::uint32_t expected = awaited_as_;
+  if (!bell.awaited.compare_exchange_strong(expected, 0)) return;  // so that one wake-up costs one call
+  bell.word.fetch_add(1);
+  ++counts_.wakes;
+  futex_wake_all(bell.word);
+}
+
+int Waiter::laggard(int member) const noexcept {
+  for (int steps = 0; steps < group_.size(); ++steps) {
+    const std::uint32_t awaited = group_.bell(member).awaited.load(std::memory_order_acquire);
+    const int next = static_cast<int>(awaited) - 1;
+    if (awaited == 0 || next >= group_.size() || next == group_.index() || next == member) return member;
+    member = next;
+  }
+  return member;
+}
+
+}  // namespace ring::shm
