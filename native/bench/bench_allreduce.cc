@@ -1,111 +1,141 @@
-// Time of allreduce by size and transport, as CSV. Ranks are threads of this process.
-// usage: bench_allreduce [ranks=2] [transport: inproc|shm|tcp, default all]
-#include <algorithm>  // for min, nth_element
+// Time of allreduce by size and transport, as CSV. Ranks are processes; a time is that of the slowest rank.
+// usage: bench_allreduce [ranks=2] [transport: shm|tcp, default both] [largest size in MB=64]
+#include <sys/mman.h>  // for mmap
+#include <sys/wait.h>  // for waitpid
+#include <unistd.h>    // for fork
+
+#include <algorithm>  // for max, min_element, nth_element
 #include <chrono>     // for steady_clock
 #include <cstdio>     // for printf, fprintf
 #include <cstdlib>    // for atoi
 #include <string>     // for string
-#include <thread>     // for thread
 #include <vector>     // for vector
 
 #include "ring/comm/communicator.h"
-#include "ring/transport/inproc/group.h"
 #include "ring/transport/listener.h"
 
 namespace {
 
 using namespace ring;
 using Clock = std::chrono::steady_clock;
-using Group = std::vector<comm::Communicator>;
 
-constexpr double kTimeout = 60;
+constexpr comm::Options kOptions{60, "bench"};
+constexpr int kSamples = 41;
+constexpr std::size_t kRewrittenFrom = 64U << 10;  // from here on buffers are rewritten before each call
+constexpr std::size_t kSizes[] = {4, 1024, 64U << 10, 256U << 10, 1U << 20, 16U << 20, 64U << 20, 256U << 20};
+constexpr int kNumSizes = static_cast<int>(std::size(kSizes));
 
-Result<std::vector<transport::Mesh>> meet(int size, const std::string& kind) {
+// Seconds of one call, by rank, size and sample; in memory that the processes share.
+using Times = double[kNumSizes][kSamples];
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Status reduce(comm::Communicator& communicator, std::vector<float>& buffer, std::size_t count) {
+  auto* data = reinterpret_cast<std::byte*>(buffer.data());
+  return communicator.run(comm::allreduce_of({data, data, DType::kFloat32, ReduceOp::kSum}, count, kOptions));
+}
+
+// One sample: many calls in a row of a small buffer, one call of a large one.
+Status sample(comm::Communicator& communicator, std::vector<float>& buffer, std::size_t bytes,
+              double& seconds) {
+  const std::size_t count = bytes / sizeof(float);
+  const bool rewritten = bytes >= kRewrittenFrom;
+  const int calls = rewritten ? 1 : 1000;
+  std::fill_n(buffer.begin(), count, rewritten ? 1.0F : 0.0F);
+  RING_TRY(communicator.run(comm::barrier_of(kOptions)));
+  const auto begin = Clock::now();
+  for (int i = 0; i < calls; ++i) RING_TRY(reduce(communicator, buffer, count));
+  seconds = since(begin) / calls;
+  if (rewritten && buffer[count - 1] != static_cast<float>(communicator.size())) {
+    return {Code::kInternal, "a wrong result"};
+  }
+  return {};
+}
+
+Status measure(comm::Communicator& communicator, std::size_t largest, Times& times) {
+  std::vector<float> buffer(largest / sizeof(float), 1.0F);
+  for (int size = 0; size < kNumSizes && kSizes[size] <= largest; ++size) {
+    double warm_up = 0;
+    RING_TRY(sample(communicator, buffer, kSizes[size], warm_up));
+    for (int i = 0; i < kSamples; ++i) {
+      RING_TRY(sample(communicator, buffer, kSizes[size], times[size][i]));
+    }
+  }
+  return {};
+}
+
+Status play(transport::Listener& listener, transport::ConnectOptions options, int rank, std::size_t largest,
+            Times& times) {
+  options.rank = rank;
+  auto mesh = listener.connect(options);
+  if (!mesh) return mesh.status();
+  auto communicator = comm::Communicator::start(std::move(mesh).value());
+  if (!communicator) return communicator.status();
+  return measure(communicator.value(), largest, times);
+}
+
+void print(const std::string& kind, int ranks, std::size_t largest, const Times* times) {
+  for (int size = 0; size < kNumSizes && kSizes[size] <= largest; ++size) {
+    std::vector<double> slowest(kSamples, 0.0);
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int i = 0; i < kSamples; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        slowest[at] = std::max(slowest[at], times[rank][size][i]);
+      }
+    }
+    const auto middle = slowest.begin() + kSamples / 2;
+    std::nth_element(slowest.begin(), middle, slowest.end());
+    const double best = *std::min_element(slowest.begin(), slowest.end());
+    std::printf("%s,%d,%zu,%.2f,%.2f,%.3f\n", kind.c_str(), ranks, kSizes[size], best * 1e6, *middle * 1e6,
+                static_cast<double>(kSizes[size]) / *middle / 1e9);
+  }
+}
+
+// Opens all listeners, forks a process for each rank, waits for them.
+int run(const std::string& kind, int ranks, std::size_t largest) {
   std::vector<transport::Listener> listeners;
   transport::ConnectOptions options;
-  for (int rank = 0; rank < size; ++rank) {
+  options.run_id = "bench";
+  options.secret = std::string(32, 's');
+  for (int rank = 0; rank < ranks; ++rank) {
     auto listener = transport::Listener::open({"127.0.0.1", kind, ""});
-    if (!listener) return listener.status();
+    if (!listener) {
+      std::fprintf(stderr, "%s: %s\n", kind.c_str(), listener.status().report().c_str());
+      return 1;
+    }
     options.addresses.push_back(listener.value().address());
     listeners.push_back(std::move(listener).value());
   }
-  options.run_id = "bench";
-  options.secret = std::string(32, 's');
-  std::vector<Result<transport::Mesh>> met;
-  for (int rank = 0; rank < size; ++rank) met.emplace_back(Status(Code::kInternal, "not run"));
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < listeners.size(); ++i) {
-    threads.emplace_back([&, i, mine = options]() mutable {
-      mine.rank = static_cast<int>(i);
-      met[i] = listeners[i].connect(mine);
-    });
+  const std::size_t bytes = static_cast<std::size_t>(ranks) * sizeof(Times);
+  void* shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  auto* times = static_cast<Times*>(shared);
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (fork() != 0) continue;
+    const Status done = play(listeners[static_cast<std::size_t>(rank)], options, rank, largest, times[rank]);
+    if (!done) std::fprintf(stderr, "%s, rank %d: %s\n", kind.c_str(), rank, done.report().c_str());
+    _exit(done ? 0 : 1);
   }
-  for (auto& thread : threads) thread.join();
-  std::vector<transport::Mesh> meshes;
-  for (auto& one : met) {
-    if (!one) return one.status();
-    meshes.push_back(std::move(one).value());
-  }
-  return meshes;
-}
-
-Result<Group> start(int size, const std::string& kind) {
-  auto meshes = kind == "inproc" ? transport::inproc_meshes(size) : meet(size, kind);
-  if (!meshes) return meshes.status();
-  Group group;
-  for (auto& mesh : meshes.value()) {
-    auto communicator = comm::Communicator::start(std::move(mesh));
-    if (!communicator) return communicator.status();
-    group.push_back(std::move(communicator).value());
-  }
-  return group;
-}
-
-// One allreduce on all ranks; seconds until the last is done, below 0 on failure.
-double run_once(Group& group, std::vector<std::vector<float>>& buffers) {
-  const auto start = Clock::now();
-  std::vector<backend::WorkPtr> works;
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    auto* data = reinterpret_cast<std::byte*>(buffers[i].data());
-    auto work =
-        group[i].allreduce({data, data, DType::kFloat32, ReduceOp::kSum}, buffers[i].size(), {kTimeout});
-    if (!work) return -1;
-    works.push_back(work.value());
-  }
-  for (const auto& work : works) {
-    if (!work->wait_for(kTimeout) || !work->status()) return -1;
-  }
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-void measure(Group& group, const std::string& kind, std::size_t bytes) {
-  std::vector<std::vector<float>> buffers(group.size(), std::vector<float>(bytes / sizeof(float)));
-  const int repeats = bytes > (1U << 22) ? 9 : 201;
-  std::vector<double> seconds;
-  for (int i = 0; i < repeats; ++i) seconds.push_back(run_once(group, buffers));
-  const auto middle = seconds.begin() + repeats / 2;
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  const double best = *std::min_element(seconds.begin(), seconds.end());
-  std::printf("%s,%zu,%zu,%.1f,%.1f,%.3f\n", kind.c_str(), group.size(), bytes, best * 1e6, *middle * 1e6,
-              static_cast<double>(bytes) / *middle / 1e9);
+  int failed = 0;
+  int status = 0;
+  while (wait(&status) > 0) failed += status == 0 ? 0 : 1;
+  if (failed == 0) print(kind, ranks, largest, times);
+  munmap(shared, bytes);
+  return failed == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int size = argc > 1 ? std::atoi(argv[1]) : 2;
-  const std::vector<std::string> kinds =
-      argc > 2 ? std::vector<std::string>{argv[2]} : std::vector<std::string>{"inproc", "shm", "tcp"};
+  const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
+  const std::size_t largest = static_cast<std::size_t>(argc > 3 ? std::atoi(argv[3]) : 64) << 20;
+  std::vector<std::string> kinds = {"shm", "tcp"};
+  if (argc > 2) kinds = {argv[2]};
   std::printf("transport,ranks,bytes,best_us,median_us,median_GB_per_s\n");
-  for (const auto& kind : kinds) {
-    auto group = start(size, kind);
-    if (!group) {
-      std::fprintf(stderr, "%s: %s\n", kind.c_str(), group.status().report().c_str());
-      return 1;
-    }
-    for (const std::size_t bytes : {4UL, 1024UL, 65536UL, 1UL << 20, 16UL << 20, 64UL << 20}) {
-      measure(group.value(), kind, bytes);
-    }
-  }
-  return 0;
+  std::fflush(stdout);
+  int status = 0;
+  for (const auto& kind : kinds) status |= run(kind, ranks, largest);
+  return status;
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import workload
+from faultcases import BYTES
 
 from sparkdl_ring import _native
 from sparkdl_ring.comm import Communicator, in_process
@@ -92,7 +93,7 @@ class Actor:
             os._exit(3)
         elif kind == "mismatch":
             comm.allreduce(np.ones(1013, np.int64), "max")
-        elif kind in ("shutdown", "garbage"):
+        elif kind in BYTES:
             harm_a_socket(kind, act[2], set(self._baseline["descriptors"]))
         elif kind == "lie":  # so that the harness itself can be tested
             load.lie()
@@ -159,13 +160,23 @@ def own_sockets(known: set[str]) -> list[socket.socket]:
 
 
 def harm_a_socket(kind: str, choice: int, known: set[str]) -> None:
-    """Cuts one of the communicator's own connections, or writes nonsense into it."""
+    """Cuts one of the communicator's own connections, or says in it what no rank says."""
+    random = np.random.default_rng(choice)
+    words = {
+        "shutdown": b"",
+        "garbage": bytes([0xF0 | choice % 16]) + random.bytes(300),
+        "false_length": b"\x03\xff\xff\xff\x7f" + random.bytes(300),  # an abort of 2 GB
+        "truncated": b"\x03\x64\x00\x00\x00" + random.bytes(choice % 50),  # half an abort
+        "flood_peers": bytes([0xF0]) * (4 << 20),
+    }
     sockets = own_sockets(known)
     if sockets:
         chosen = sockets[choice % len(sockets)]
-        if kind == "shutdown":
-            chosen.shutdown(socket.SHUT_RDWR)
-        else:
-            chosen.send(bytes([0xF0 | choice % 16]) + np.random.default_rng(choice).bytes(300))
+        chosen.settimeout(0.2)
+        with contextlib.suppress(OSError):
+            chosen.sendall(words[kind])
+        if kind in ("shutdown", "truncated"):
+            with contextlib.suppress(OSError):
+                chosen.shutdown(socket.SHUT_WR if kind == "truncated" else socket.SHUT_RDWR)
     for copy in sockets:
         copy.close()

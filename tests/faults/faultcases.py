@@ -14,14 +14,15 @@ TRANSPORTS = ("shm", "tcp", "mixed")
 SIGNALS = ("kill", "stop", "stop_kill", "pause")
 DOOR = ("garbage_at_door", "flood", "silence", "half", "hangup")
 MIDDLE = ("cut", "stall", "flip", "slow", "replay")
-OWN = ("sleep_long", "sleep_short", "close", "abort", "exit", "mismatch", "shutdown")
+BYTES = ("garbage", "false_length", "truncated", "flood_peers", "shutdown")
+OWN = ("sleep_long", "sleep_short", "close", "abort", "exit", "mismatch")
 
 KINDS: dict[str, tuple[str, ...]] = {
     "listening": ("kill", "stop", "pause", "absent", "other_secret", *DOOR),
     "handshake": (*SIGNALS, *DOOR, *MIDDLE),
-    "idle": ("kill", "stop", "stop_kill", "pause", "close", "abort", "garbage", "shutdown"),
-    "small": (*SIGNALS, *OWN, "cut", "stall", "slow"),
-    "large": (*SIGNALS, *OWN, "cut", "stall", "slow"),
+    "idle": ("kill", "stop", "stop_kill", "pause", "close", "abort", *BYTES),
+    "small": (*SIGNALS, *OWN, *BYTES, "cut", "stall", "slow"),
+    "large": (*SIGNALS, *OWN, *BYTES, "cut", "stall", "slow"),
     "closing": ("kill", "stop_kill", "pause"),
 }
 HARMLESS = {"pause", "sleep_short", "slow", "replay", *DOOR}

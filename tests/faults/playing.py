@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crew import Crew, GoneError, Hand, HangError
-from faultcases import Fault
+from faultcases import BYTES, Fault
 from interference import Middleman, Strangers
 
 CONNECT_S, COLLECTIVE_S = 1.5, 1.0
@@ -136,7 +136,7 @@ class Play:
             return ["sleep", at, COLLECTIVE_S + 0.4]
         if fault.kind == "sleep_short":
             return ["sleep", at, 0.2]
-        own = ("close", "abort", "exit", "mismatch", "shutdown", "garbage", "lie", "leak", "hang")
+        own = ("close", "abort", "exit", "mismatch", *BYTES, "lie", "leak", "hang")
         return [fault.kind, at, fault.choice] if fault.kind in own else []
 
     def _strike(self) -> None:
@@ -184,7 +184,7 @@ class Play:
 
     def _plausible(self, rank: int, answer: dict[str, Any]) -> bool:
         fault, blamed = self._fault, answer["blamed"]
-        if fault.in_the_middle or fault.kind in ("shutdown", "garbage", "mismatch"):
+        if fault.in_the_middle or fault.kind in (*BYTES, "mismatch"):
             return all(0 <= one < fault.size for one in blamed)  # both ends of a broken link are right
         if not answer["ended"].startswith("Rendezvous"):
             return blamed == [fault.victim]
