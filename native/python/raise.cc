@@ -22,6 +22,8 @@ const char* class_of(Code code) {
       return "RendezvousError";
     case Code::kRendezvousTimeout:
       return "RendezvousTimeoutError";
+    case Code::kMissingLibrary:
+      return "MissingDependencyError";
     case Code::kAborted:
     case Code::kSystem:
     case Code::kInternal:

@@ -26,6 +26,8 @@ const char* code_name(Code code) noexcept {
       return "system";
     case Code::kInternal:
       return "internal";
+    case Code::kMissingLibrary:
+      return "missing_library";
   }
   return "unknown";
 }

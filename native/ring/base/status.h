@@ -21,6 +21,7 @@ enum class Code : int {
   kAborted,            // CollectiveError: a rank gave up and said why
   kSystem,             // CollectiveError: an operating system call failed
   kInternal,           // CollectiveError: a bug of ours
+  kMissingLibrary,     // MissingDependencyError
 };
 
 [[nodiscard]] const char* code_name(Code code) noexcept;

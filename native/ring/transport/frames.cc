@@ -16,7 +16,7 @@ std::string one_byte(FrameKind kind) {
 // A code of another version of this library counts as a plain abort.
 Code known_code(std::uint32_t number) {
   const bool known =
-      number > static_cast<std::uint32_t>(Code::kOk) && number <= static_cast<std::uint32_t>(Code::kInternal);
+      number > static_cast<std::uint32_t>(Code::kOk) && number <= static_cast<std::uint32_t>(Code::kMissingLibrary);
   return known ? static_cast<Code>(number) : Code::kAborted;
 }
 
