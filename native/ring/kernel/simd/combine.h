@@ -19,11 +19,16 @@ RING_INLINE Doubles rescale(Doubles v, const Factors& factors) {
 }
 
 template <typename Stored>
-RING_INLINE auto load_scaled(const std::byte* at, double factor) {
-  using Value = typename Format<Stored>::Value;
-  auto v = Format<Stored>::load(at);
-  if constexpr (Format<Stored>::kReal) v = v * static_cast<Value>(factor);
-  return v;
+using ValueOf = typename Format<Stored>::Value;
+
+template <typename Stored>
+RING_INLINE Vector<ValueOf<Stored>> load_scaled(const std::byte* at, ValueOf<Stored> factor) {
+  const auto v = Format<Stored>::load(at);
+  if constexpr (Format<Stored>::kReal) {
+    return v * factor;
+  } else {
+    return v;
+  }
 }
 
 template <typename Stored, typename V>
@@ -44,44 +49,59 @@ struct Tail {
   }
 };
 
+// Copies of what a loop reads, which its stores to `out` cannot change.
+template <typename From>
+struct Source {
+  Inputs inputs;
+  ValueOf<From> first;
+  ValueOf<From> others;
+  Factors factors;
+};
+
 template <typename From, typename To, typename Op, std::size_t kVectors>
-RING_INLINE void combine_block(const Inputs& inputs, std::size_t i, std::byte* out, const Factors& factors) {
-  constexpr std::size_t kStride = kLanes<typename Format<From>::Value> * Format<From>::kBytes;
-  constexpr std::size_t kOutStride = kLanes<typename Format<To>::Value> * Format<To>::kBytes;
-  const std::size_t offset = (inputs.begin + i) * Format<From>::kBytes;
-  Vector<typename Format<From>::Value> sums[kVectors];
-  const std::byte* at = inputs.data[0] + offset;
-  for (std::size_t v = 0; v < kVectors; ++v) sums[v] = load_scaled<From>(at + v * kStride, factors.first);
-  for (int k = 1; k < inputs.num; ++k) {
-    at = inputs.data[k] + offset;
+RING_INLINE void combine_block(const Source<From>& source, std::size_t i, std::byte* out) {
+  constexpr std::size_t kStride = kLanes<ValueOf<From>> * Format<From>::kBytes;
+  constexpr std::size_t kOutStride = kLanes<ValueOf<To>> * Format<To>::kBytes;
+  const std::size_t offset = (source.inputs.begin + i) * Format<From>::kBytes;
+  Vector<ValueOf<From>> sums[kVectors];
+  const std::byte* at = source.inputs.data[0] + offset;
+  for (std::size_t v = 0; v < kVectors; ++v) sums[v] = load_scaled<From>(at + v * kStride, source.first);
+  for (int k = 1; k < source.inputs.num; ++k) {
+    at = source.inputs.data[k] + offset;
     for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[v] = Op::apply(sums[v], load_scaled<From>(at + v * kStride, factors.others));
+      sums[v] = Op::apply(sums[v], load_scaled<From>(at + v * kStride, source.others));
     }
   }
   std::byte* to = out + i * Format<To>::kBytes;
-  for (std::size_t v = 0; v < kVectors; ++v) store_scaled<To>(to + v * kOutStride, sums[v], factors);
+  for (std::size_t v = 0; v < kVectors; ++v) store_scaled<To>(to + v * kOutStride, sums[v], source.factors);
+}
+
+// The elements from `i` on, too few for a vector.
+template <typename From, typename To, typename Op>
+RING_INLINE void combine_tail(const Source<From>& source, std::size_t i, std::byte* out, std::size_t num) {
+  Tail<From> tail;
+  Tail<To> result;
+  const std::size_t offset = (source.inputs.begin + i) * Format<From>::kBytes;
+  auto sum = load_scaled<From>(tail.take(source.inputs.data[0] + offset, num), source.first);
+  for (int k = 1; k < source.inputs.num; ++k) {
+    const std::byte* values = tail.take(source.inputs.data[k] + offset, num);
+    sum = Op::apply(sum, load_scaled<From>(values, source.others));
+  }
+  store_scaled<To>(result.bytes, sum, source.factors);
+  __builtin_memcpy(out + i * Format<To>::kBytes, result.bytes, num * Format<To>::kBytes);
 }
 
 template <typename From, typename To, typename Op>
-void combine_elements(const Inputs& given, std::byte* out, std::size_t count, const Factors& wanted) {
-  constexpr std::size_t kStep = kLanes<typename Format<From>::Value>;
-  const Inputs inputs = given;  // copies, which stores to `out` cannot change
-  const Factors factors = wanted;
+void combine_elements(const Inputs& inputs, std::byte* out, std::size_t count, const Factors& factors) {
+  constexpr std::size_t kStep = kLanes<ValueOf<From>>;
+  const Source<From> source{inputs, static_cast<ValueOf<From>>(factors.first),
+                            static_cast<ValueOf<From>>(factors.others), factors};
   std::size_t i = 0;
   for (; i + kBlock * kStep <= count; i += kBlock * kStep) {
-    combine_block<From, To, Op, kBlock>(inputs, i, out, factors);
+    combine_block<From, To, Op, kBlock>(source, i, out);
   }
-  for (; i + kStep <= count; i += kStep) combine_block<From, To, Op, 1>(inputs, i, out, factors);
-  if (i == count) return;
-  Tail<From> tail;
-  Tail<To> result;
-  const std::size_t offset = (inputs.begin + i) * Format<From>::kBytes;
-  auto sum = load_scaled<From>(tail.take(inputs.data[0] + offset, count - i), factors.first);
-  for (int k = 1; k < inputs.num; ++k) {
-    sum = Op::apply(sum, load_scaled<From>(tail.take(inputs.data[k] + offset, count - i), factors.others));
-  }
-  store_scaled<To>(result.bytes, sum, factors);
-  __builtin_memcpy(out + i * Format<To>::kBytes, result.bytes, (count - i) * Format<To>::kBytes);
+  for (; i + kStep <= count; i += kStep) combine_block<From, To, Op, 1>(source, i, out);
+  if (i < count) combine_tail<From, To, Op>(source, i, out, count - i);
 }
 
 // What a ring step folds between two types: `partial` and `out` of type Wire, `own` of type Own.
@@ -93,26 +113,28 @@ struct Step {
 };
 
 template <typename Wire, typename Own, typename Op>
-RING_INLINE void fold_vector(const std::byte* partial, const std::byte* own, std::byte* out, double pre) {
+RING_INLINE void fold_vector(const std::byte* partial, const std::byte* own, std::byte* out,
+                             ValueOf<Own> pre) {
   Format<Wire>::store(out, Op::apply(Format<Wire>::load(partial), load_scaled<Own>(own, pre)));
 }
 
 template <typename Wire, typename Own, typename Op>
 void fold_elements(const Step& given, std::size_t count) {
-  constexpr std::size_t kStep = kLanes<typename Format<Own>::Value>;
+  constexpr std::size_t kStep = kLanes<ValueOf<Own>>;
   constexpr std::size_t kWire = Format<Wire>::kBytes;
   constexpr std::size_t kOwn = Format<Own>::kBytes;
   const Step step = given;
+  const auto pre = static_cast<ValueOf<Own>>(step.pre);
   std::size_t i = 0;
   for (; i + kStep <= count; i += kStep) {
-    fold_vector<Wire, Own, Op>(step.partial + i * kWire, step.own + i * kOwn, step.out + i * kWire, step.pre);
+    fold_vector<Wire, Own, Op>(step.partial + i * kWire, step.own + i * kOwn, step.out + i * kWire, pre);
   }
   if (i == count) return;
   Tail<Wire> partial;
   Tail<Own> own;
   partial.take(step.partial + i * kWire, count - i);
   own.take(step.own + i * kOwn, count - i);
-  fold_vector<Wire, Own, Op>(partial.bytes, own.bytes, partial.bytes, step.pre);
+  fold_vector<Wire, Own, Op>(partial.bytes, own.bytes, partial.bytes, pre);
   __builtin_memcpy(step.out + i * kWire, partial.bytes, (count - i) * kWire);
 }
 
