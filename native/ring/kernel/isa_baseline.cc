@@ -22,11 +22,28 @@ constexpr const char* kName = "portable";
 }  // namespace
 }  // namespace ring::kernel::RING_ISA
 
-#include "ring/kernel/simd/half.h"
 #include "ring/kernel/simd/vector.h"
 
 namespace ring::kernel::RING_ISA {
 namespace {
+
+// Four 16-bit words, as the lower halves of 32-bit ones.
+RING_INLINE Words load_words(const std::byte* at) {
+#if defined(__SSE2__)
+  const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
+  return (Words)_mm_unpacklo_epi16(halves, _mm_setzero_si128());
+#else
+  return __builtin_convertvector((load_vector<VectorOf<std::uint16_t, kVectorBytes / 2>::Type>(at)), Words);
+#endif
+}
+RING_INLINE void store_words(std::byte* at, Words words) {
+#if defined(__SSE2__)
+  const __m128i extended = (__m128i)((SignedWords)(words << 16) >> 16);  // SSE2 packs with signs only
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(at), _mm_packs_epi32(extended, extended));
+#else
+  store_vector(at, __builtin_convertvector(words, VectorOf<std::uint16_t, kVectorBytes / 2>::Type));
+#endif
+}
 
 RING_INLINE Floats scale_in_double(Floats v, double factor) {
   Floats scaled{};
@@ -56,4 +73,5 @@ RING_INLINE void fence_streams() {
 }  // namespace
 }  // namespace ring::kernel::RING_ISA
 
+#include "ring/kernel/simd/half.h"
 #include "ring/kernel/simd/table.h"

@@ -58,18 +58,25 @@ struct Source {
   Factors factors;
 };
 
-template <typename From, typename To, typename Op, std::size_t kVectors>
+template <typename Stored, bool kScaled>
+RING_INLINE Vector<ValueOf<Stored>> load_maybe(const std::byte* at, ValueOf<Stored> factor) {
+  if constexpr (kScaled) return load_scaled<Stored>(at, factor);
+  return Format<Stored>::load(at);
+}
+
+template <typename From, typename To, typename Op, std::size_t kVectors, bool kScaled>
 RING_INLINE void combine_block(const Source<From>& source, std::size_t i, std::byte* out) {
   constexpr std::size_t kStride = kLanes<ValueOf<From>> * Format<From>::kBytes;
   constexpr std::size_t kOutStride = kLanes<ValueOf<To>> * Format<To>::kBytes;
   const std::size_t offset = (source.inputs.begin + i) * Format<From>::kBytes;
   Vector<ValueOf<From>> sums[kVectors];
   const std::byte* at = source.inputs.data[0] + offset;
-  for (std::size_t v = 0; v < kVectors; ++v) sums[v] = load_scaled<From>(at + v * kStride, source.first);
+  for (std::size_t v = 0; v < kVectors; ++v)
+    sums[v] = load_maybe<From, kScaled>(at + v * kStride, source.first);
   for (int k = 1; k < source.inputs.num; ++k) {
     at = source.inputs.data[k] + offset;
     for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[v] = Op::apply(sums[v], load_scaled<From>(at + v * kStride, source.others));
+      sums[v] = Op::apply(sums[v], load_maybe<From, kScaled>(at + v * kStride, source.others));
     }
   }
   std::byte* to = out + i * Format<To>::kBytes;
@@ -91,17 +98,26 @@ RING_INLINE void combine_tail(const Source<From>& source, std::size_t i, std::by
   __builtin_memcpy(out + i * Format<To>::kBytes, result.bytes, num * Format<To>::kBytes);
 }
 
-template <typename From, typename To, typename Op>
-void combine_elements(const Inputs& inputs, std::byte* out, std::size_t count, const Factors& factors) {
+template <typename From, typename To, typename Op, bool kScaled>
+void combine_blocks(const Source<From>& given, std::byte* out, std::size_t count) {
   constexpr std::size_t kStep = kLanes<ValueOf<From>>;
-  const Source<From> source{inputs, static_cast<ValueOf<From>>(factors.first),
-                            static_cast<ValueOf<From>>(factors.others), factors};
+  const Source<From> source = given;
   std::size_t i = 0;
   for (; i + kBlock * kStep <= count; i += kBlock * kStep) {
-    combine_block<From, To, Op, kBlock>(source, i, out);
+    combine_block<From, To, Op, kBlock, kScaled>(source, i, out);
   }
-  for (; i + kStep <= count; i += kStep) combine_block<From, To, Op, 1>(source, i, out);
+  for (; i + kStep <= count; i += kStep) combine_block<From, To, Op, 1, kScaled>(source, i, out);
   if (i < count) combine_tail<From, To, Op>(source, i, out, count - i);
+}
+
+template <typename From, typename To, typename Op>
+void combine_elements(const Inputs& inputs, std::byte* out, std::size_t count, const Factors& factors) {
+  const Source<From> source{inputs, static_cast<ValueOf<From>>(factors.first),
+                            static_cast<ValueOf<From>>(factors.others), factors};
+  if (factors.first == 1 && factors.others == 1) {
+    return combine_blocks<From, To, Op, false>(source, out, count);
+  }
+  combine_blocks<From, To, Op, Format<From>::kReal>(source, out, count);
 }
 
 // What a ring step folds between two types: `partial` and `out` of type Wire, `own` of type Own.

@@ -7,15 +7,6 @@
 namespace ring::kernel::RING_ISA {
 namespace {
 
-using Halves = VectorOf<std::uint16_t, kVectorBytes / 2>::Type;
-
-RING_INLINE Words load_words(const std::byte* at) {
-  return __builtin_convertvector(load_vector<Halves>(at), Words);
-}
-RING_INLINE void store_words(std::byte* at, Words words) {
-  store_vector(at, __builtin_convertvector(words, Halves));
-}
-
 RING_INLINE Floats load_bfloat16(const std::byte* at) {
   return (Floats)(load_words(at) << 16);
 }

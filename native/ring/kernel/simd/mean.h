@@ -53,68 +53,56 @@ void add_elements(const std::byte* partial, const std::byte* own, std::byte* out
 constexpr double kMagic = 0x1.8p52;  // a double this large counts in ones: its low bits are an integer
 constexpr std::int64_t kMagicBits = 0x4338000000000000;
 
-RING_INLINE double double_from(std::int64_t bits) {
-  double value;
-  __builtin_memcpy(&value, &bits, sizeof value);
-  return value;
-}
-RING_INLINE std::int64_t bits_of(double value) {
-  std::int64_t bits;
-  __builtin_memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-// sums[i] / divisor for |sums[i]| < 2^51: the rounded float64 quotient cannot reach the next integer, which
-// lies at least 1 / divisor away. Without conversions between int64 and double, which few instruction sets
-// have.
-template <typename T>
-void divide_small(const std::int64_t* sums, T* quotients, std::size_t length, double divisor) {
-  for (std::size_t i = 0; i < length; ++i) {
-    const double quotient = (double_from(sums[i] + kMagicBits) - kMagic) / divisor;
-    const double counted = quotient + kMagic;
-    const double nearest = counted - kMagic;
-    const std::int64_t above = nearest > quotient && quotient > 0 ? 1 : 0;
-    const std::int64_t below = nearest < quotient && quotient < 0 ? 1 : 0;
-    quotients[i] = static_cast<T>(bits_of(counted) - kMagicBits - above + below);
+// sums[i] / divisor, in place, for |sums[i]| < 2^51 and divisors below 2^31. Without conversions between
+// int64 and float64, which few instruction sets have. The nearest integer to the approximate quotient is at
+// most one too far from zero, which the exact remainder shows.
+void divide_small(std::int64_t* sums, std::size_t length, double divisor) {
+  const double inverse = 1 / divisor;
+  for (std::size_t i = 0; i < length; i += kLanes<double>) {
+    auto* at = reinterpret_cast<std::byte*>(sums + i);
+    const Doubles sum = (Doubles)(load_vector<Longs>(at) + kMagicBits) - kMagic;
+    const Doubles counted = sum * inverse + kMagic;
+    const Doubles remainder = sum - (counted - kMagic) * divisor;
+    const Longs above = (sum > 0.0) & (remainder < 0.0);  // -1 where true
+    const Longs below = (sum < 0.0) & (remainder > 0.0);
+    store_vector(at, (Longs)counted - kMagicBits + above - below);
   }
 }
 
 constexpr std::int64_t kSmall = std::int64_t{1} << 51;
 
-RING_INLINE bool all_small(const std::int64_t* sums, std::size_t length, std::int64_t*) {
+// Whether all are small; then they are (also) in `narrow`.
+RING_INLINE bool all_small(const std::int64_t* sums, std::size_t length, std::int64_t* narrow) {
   std::int64_t seen = 0;
-  for (std::size_t i = 0; i < length; ++i) seen |= sums[i] ^ (sums[i] >> 63);
+  for (std::size_t i = 0; i < length; ++i) {
+    narrow[i] = sums[i];
+    seen |= sums[i] ^ (sums[i] >> 63);
+  }
   return seen < kSmall;
 }
-
-// The same for int128; what is small is also put into `narrow`.
 RING_INLINE bool all_small(const Int128* sums, std::size_t length, std::int64_t* narrow) {
-  std::uint64_t seen = 0;
+  std::int64_t seen = 0;
+  std::int64_t signs = 0;  // of upper halves that are not the sign of the lower one
   for (std::size_t i = 0; i < length; ++i) {
     narrow[i] = static_cast<std::int64_t>(sums[i]);
-    seen |= static_cast<std::uint64_t>(narrow[i] ^ (narrow[i] >> 63));
-    seen |= static_cast<std::uint64_t>(static_cast<std::int64_t>(sums[i] >> 64) ^ (narrow[i] >> 63));
+    const std::int64_t sign = narrow[i] >> 63;
+    seen |= narrow[i] ^ sign;
+    signs |= static_cast<std::int64_t>(sums[i] >> 64) ^ sign;
   }
-  return seen < static_cast<std::uint64_t>(kSmall);
-}
-
-RING_INLINE const std::int64_t* narrowed(const std::int64_t* sums, const std::int64_t*) {
-  return sums;
-}
-RING_INLINE const std::int64_t* narrowed(const Int128*, const std::int64_t* narrow) {
-  return narrow;
+  return seen < kSmall && signs == 0;
 }
 
 template <typename T, typename Wide>
 void divide_elements(const std::byte* in, std::byte* out, std::size_t count, std::int64_t divisor) {
   Wide sums[kTile];
-  std::int64_t narrow[kTile];
+  std::int64_t narrow[kTile] = {};  // whole vectors are divided, also where a tile is short
   T quotients[kTile];
   for (std::size_t done = 0; done < count; done += kTile) {
     const std::size_t length = tile_length(count - done);
     __builtin_memcpy(sums, in + done * sizeof(Wide), length * sizeof(Wide));
     if (all_small(sums, length, narrow)) {
-      divide_small(narrowed(sums, narrow), quotients, length, static_cast<double>(divisor));
+      divide_small(narrow, length, static_cast<double>(divisor));
+      for (std::size_t i = 0; i < length; ++i) quotients[i] = static_cast<T>(narrow[i]);
     } else {
       for (std::size_t i = 0; i < length; ++i) quotients[i] = static_cast<T>(sums[i] / divisor);
     }

@@ -29,6 +29,7 @@ using Doubles = Vector<double>;
 using Words = Vector<std::uint32_t>;
 using SignedWords = Vector<std::int32_t>;
 using LongWords = Vector<std::uint64_t>;
+using Longs = Vector<std::int64_t>;
 
 // The two 16-bit formats, as template arguments.
 struct Float16 {};
