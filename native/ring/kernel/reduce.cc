@@ -43,6 +43,19 @@ void integer_mean(DType dtype, const Inputs& inputs, std::byte* out, std::size_t
   }
 }
 
+// Two sums of 64-bit integers.
+void add_int128(const std::byte* one, const std::byte* other, std::byte* out, std::size_t count) {
+  __extension__ typedef __int128 Int128;
+  for (std::size_t i = 0; i < count; ++i) {
+    Int128 a;
+    Int128 b;
+    std::memcpy(&a, one + i * sizeof a, sizeof a);
+    std::memcpy(&b, other + i * sizeof b, sizeof b);
+    a += b;  // of at most 2^64 values of 64 bits
+    std::memcpy(out + i * sizeof a, &a, sizeof a);
+  }
+}
+
 struct Reduction {
   DType dtype;
   ReduceOp op;
@@ -96,6 +109,7 @@ void combine_wide(DType dtype, ReduceOp op, const std::byte* const* inputs, int 
 void fold(DType wire, DType own, ReduceOp op, const std::byte* partial, const std::byte* own_values,
           double pre, std::byte* out, std::size_t count) noexcept {
   const DefaultArithmetic arithmetic;
+  if (wire == own && wire == DType::kInt128) return add_int128(partial, own_values, out, count);
   if (wire == own) {
     const std::byte* inputs[] = {partial, own_values};
     return loops().combine(own, own, op, {inputs, 2, 0}, out, count, factors_of(1, pre, {}));

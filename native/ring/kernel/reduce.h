@@ -57,7 +57,7 @@ void combine_wide(DType dtype, ReduceOp op, const std::byte* const* inputs, int 
                   std::size_t count, double pre) noexcept;
 
 // One step of a ring: out = partial op pre*own. `partial` and `out` are of type `wire`: accumulator(own, op),
-// `own` itself, or float16 or bfloat16 that compress an own float32.
+// `own` itself (an accumulator too: two partials), or float16 or bfloat16 that compress an own float32.
 void fold(DType wire, DType own, ReduceOp op, const std::byte* partial, const std::byte* own_values,
           double pre, std::byte* out, std::size_t count) noexcept;
 

@@ -5,10 +5,19 @@
 namespace ring::plan {
 
 Parts even_parts(std::uint64_t count, int size) {
+  Parts parts;
+  even_parts(count, size, parts);
+  return parts;
+}
+
+void even_parts(std::uint64_t count, int size, Parts& parts) {
   const auto ranks = static_cast<std::uint64_t>(size);
-  std::vector<std::uint64_t> counts(ranks, count / ranks);
-  for (std::uint64_t rank = 0; rank < count % ranks; ++rank) ++counts[rank];
-  return parts_of(counts);
+  parts.resize(ranks);
+  std::uint64_t offset = 0;
+  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+    parts[rank] = {offset, count / ranks + (rank < count % ranks ? 1 : 0)};
+    offset += parts[rank].count;
+  }
 }
 
 Parts parts_of(const std::vector<std::uint64_t>& counts) {

@@ -20,6 +20,8 @@ using Parts = std::vector<Part>;
 
 // As even as possible, larger parts first; with fewer elements than ranks the last parts are empty.
 [[nodiscard]] Parts even_parts(std::uint64_t count, int size);
+// The same into memory that is there.
+void even_parts(std::uint64_t count, int size, Parts& parts);
 
 // Parts of the given lengths.
 [[nodiscard]] Parts parts_of(const std::vector<std::uint64_t>& counts);
