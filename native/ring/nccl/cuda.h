@@ -61,6 +61,7 @@ inline constexpr int kPointerDeviceOrdinal = 9;
   REQUIRED(pointer_attribute, cuPointerGetAttribute, (void*, int, DevicePointer))          \
   OPTIONAL(device_uuid_v2, cuDeviceGetUuid_v2, (Uuid*, int))                               \
   OPTIONAL(is_capturing, cuStreamIsCapturing, (StreamHandle, int*))                        \
+  OPTIONAL(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int*))               \
   OPTIONAL(host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned))            \
   OPTIONAL(host_unregister, cuMemHostUnregister, (void*))
 
