@@ -40,8 +40,11 @@ class Injection {
   // Counts one call of `op` and tells how it is to fail.
   Injected next(const std::string& op) {
     const std::lock_guard lock(mutex_);
+    const std::string wishes = setting(variable_);
+    if (wishes != wishes_) calls_.clear();
+    wishes_ = wishes;
     const long call = ++calls_[op];
-    for (const auto& wish : fields(setting(variable_), ',')) {
+    for (const auto& wish : fields(wishes, ',')) {
       const auto part = fields(wish, ':');
       if (part.size() < 3 || part[0] != op || std::strtol(part[1].c_str(), nullptr, 10) != call) continue;
       return {static_cast<int>(std::strtol(part[2].c_str(), nullptr, 10)),
@@ -53,6 +56,7 @@ class Injection {
  private:
   const char* variable_;
   std::mutex mutex_;
+  std::string wishes_;
   std::map<std::string, long> calls_;
 };
 

@@ -117,22 +117,31 @@ bool even(const Counts& counts) {
 }  // namespace
 
 std::optional<DataType> reducible_as(DType dtype, ReduceOp op) {
-  const bool exact = op != ReduceOp::kMean;  // of integers: NCCL's mean wraps where the sum does not fit
-  switch (static_cast<int>(dtype)) {
-    case static_cast<int>(DType::kFloat16):
+  // NCCL's mean of integers wraps where the sum does not fit.
+  const auto integer = [op](DataType type) {
+    return op == ReduceOp::kMean ? std::nullopt : std::optional(type);
+  };
+  switch (dtype) {
+    case DType::kFloat16:
       return kFloat16;
-    case static_cast<int>(DType::kBFloat16):
+    case DType::kBFloat16:
       return kBfloat16;
-    case static_cast<int>(DType::kFloat32):
+    case DType::kFloat32:
       return kFloat32;
-    case static_cast<int>(DType::kFloat64):
+    case DType::kFloat64:
       return kFloat64;
-    case static_cast<int>(DType::kUint8):
-      return exact ? std::optional(kUint8) : std::nullopt;
-    case static_cast<int>(DType::kInt32):
-      return exact ? std::optional(kInt32) : std::nullopt;
-    case static_cast<int>(DType::kInt64):
-      return exact ? std::optional(kInt64) : std::nullopt;
+    case DType::kInt8:
+      return integer(kInt8);
+    case DType::kUint8:
+      return integer(kUint8);
+    case DType::kInt32:
+      return integer(kInt32);
+    case DType::kUint32:
+      return integer(kUint32);
+    case DType::kInt64:
+      return integer(kInt64);
+    case DType::kUint64:
+      return integer(kUint64);
     default:
       return std::nullopt;
   }

@@ -1,5 +1,7 @@
 #include "ring/nccl/cuda.h"
 
+#include <unistd.h>  // for getpid
+
 namespace ring::nccl {
 namespace {
 
@@ -93,6 +95,13 @@ Result<std::shared_ptr<const Device>> Device::open(std::shared_ptr<const Driver>
   return std::shared_ptr<const Device>(std::move(device));
 }
 
+Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
+    : driver_(std::move(driver)), ordinal_(ordinal), pid_(::getpid()) {}
+
+bool Device::is_forked() const noexcept {
+  return ::getpid() != pid_;
+}
+
 Status Device::look() {
   char text[128] = {};
   RING_TRY(check(api().device_get(&handle_, ordinal_), "cuDeviceGet"));
@@ -107,7 +116,7 @@ Status Device::look() {
 }
 
 Device::~Device() {
-  if (context_ != nullptr) api().release_context(handle_);
+  if (context_ != nullptr && !is_forked()) api().release_context(handle_);
 }
 
 Status Device::check(int code, const std::string& what) const {

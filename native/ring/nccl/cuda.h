@@ -2,6 +2,8 @@
 // Driver is immutable once open, hence any thread may use it. Declared by hand: no CUDA header is needed.
 #pragma once
 
+#include <sys/types.h>  // for pid_t
+
 #include <array>    // for array
 #include <cstddef>  // for size_t
 #include <cstdint>  // for uint64_t
@@ -113,9 +115,11 @@ class Device {
   // "cuda:0 (NVIDIA H100, 0000:3b:00.0)"
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] Context context() const noexcept { return context_; }
+  // True in a child made by fork, where CUDA cannot be used and everything is the parent's.
+  [[nodiscard]] bool is_forked() const noexcept;
 
  private:
-  Device(std::shared_ptr<const Driver> driver, int ordinal) : driver_(std::move(driver)), ordinal_(ordinal) {}
+  Device(std::shared_ptr<const Driver> driver, int ordinal);
   [[nodiscard]] Status look();
 
   std::shared_ptr<const Driver> driver_;
@@ -125,6 +129,7 @@ class Device {
   std::string name_;
   std::string pci_;
   Context context_ = nullptr;
+  pid_t pid_;
 };
 
 // Makes a device current in this thread for a scope, and what was current before current again after it.

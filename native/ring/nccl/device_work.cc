@@ -3,13 +3,14 @@
 namespace ring::nccl {
 
 DeviceWork::DeviceWork(std::string name, double timeout_s, DevicePtr device, OwnedEvent started,
-                       OwnedEvent ended, std::shared_ptr<const Fate> fate)
+                       OwnedEvent ended, std::shared_ptr<const Fate> fate, backend::WorkPtr agreement)
     : name_(std::move(name)),
       timeout_s_(timeout_s),
       device_(std::move(device)),
       started_(std::move(started)),
       ended_(std::make_shared<OwnedEvent>(std::move(ended))),
-      fate_(std::move(fate)) {}
+      fate_(std::move(fate)),
+      agreement_(std::move(agreement)) {}
 
 DeviceWork::DeviceWork(std::string name, double timeout_s, DevicePtr device,
                        std::shared_ptr<OwnedEvent> ended, backend::WorkPtr host)
@@ -36,7 +37,7 @@ bool DeviceWork::passed(const OwnedEvent& event) const {
 }
 
 bool DeviceWork::started() const {
-  return host_ == nullptr && passed(started_);
+  return host_ == nullptr && (agreement_ == nullptr || agreement_->done()) && passed(started_);
 }
 
 bool DeviceWork::done() const {
@@ -46,8 +47,12 @@ bool DeviceWork::done() const {
     if (!host_->status()) return true;
     return passed(*ended_);
   }
-  const bool ended = passed(*ended_);
+  bool ended = passed(*ended_);
   if (fate_->is_sealed()) return true;
+  if (agreement_ != nullptr) {
+    ended = ended && agreement_->done();  // NCCL may well "succeed" where ranks asked for different things
+    if (agreement_->done() && !agreement_->status()) return true;
+  }
   if (ended) succeeded_.store(true, std::memory_order_release);
   return ended;
 }
@@ -55,7 +60,8 @@ bool DeviceWork::done() const {
 Status DeviceWork::status() const {
   if (succeeded_.load(std::memory_order_acquire)) return Status::ok();
   if (host_ != nullptr) return host_->done() ? host_->status() : Status::ok();
-  return fate_->is_sealed() ? failed(fate_->failure()) : Status::ok();
+  if (fate_->is_sealed()) return failed(fate_->failure());
+  return agreement_ != nullptr && agreement_->done() ? agreement_->status() : Status::ok();
 }
 
 Status DeviceWork::failed(const Status& cause) const {

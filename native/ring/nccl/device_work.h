@@ -17,9 +17,10 @@ namespace ring::nccl {
 
 class DeviceWork {
  public:
-  // By NCCL: all is launched, `started` and `ended` are recorded.
+  // By NCCL: all is launched, `started` and `ended` are recorded. `agreement` (may be null) tells when all
+  // ranks have asked for the same.
   DeviceWork(std::string name, double timeout_s, DevicePtr device, OwnedEvent started, OwnedEvent ended,
-             std::shared_ptr<const Fate> fate);
+             std::shared_ptr<const Fate> fate, backend::WorkPtr agreement);
   // Staged through host memory: `ended` is recorded when `host` is done.
   DeviceWork(std::string name, double timeout_s, DevicePtr device, std::shared_ptr<OwnedEvent> ended,
              backend::WorkPtr host);
@@ -32,7 +33,7 @@ class DeviceWork {
   [[nodiscard]] bool done() const;
   // What became of it; ok while unknown.
   [[nodiscard]] Status status() const;
-  // True from when the device began with it.
+  // True from when the device began with it and all ranks are known to take part.
   [[nodiscard]] bool started() const;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -49,6 +50,7 @@ class DeviceWork {
   const std::shared_ptr<OwnedEvent> ended_;
   const std::shared_ptr<const Fate> fate_;  // null when staged
   const backend::WorkPtr host_;             // null when by NCCL
+  const backend::WorkPtr agreement_;
   mutable std::atomic<bool> succeeded_{false};
 };
 

@@ -172,7 +172,7 @@ void Group::abort() noexcept {
   static_cast<void>(place_.library->api().abort(comm));
 }
 
-Status Group::close(Deadline deadline, const Stop& stop) {
+Status Group::finish(Deadline deadline, const Stop& stop) {
   const Current current(*place_.device);
   Outcome outcome = kSuccess;
   {
@@ -181,19 +181,12 @@ Status Group::close(Deadline deadline, const Stop& stop) {
     outcome = place_.library->api().finalize(comm_);
   }
   const Fault fault = settle("ncclCommFinalize", outcome, deadline, stop);
-  if (!fault.status) {
-    abort();
-    return fault.status;
-  }
+  if (!fault.status) return fault.status;
   const std::lock_guard lock(mutex_);
   Comm comm = std::exchange(comm_, nullptr);
   if (comm == nullptr) return Status::ok();
   const Outcome destroyed = place_.library->api().destroy(comm);
   return destroyed == kInProgress ? Status::ok() : this->fault("ncclCommDestroy", destroyed).status;
-}
-
-void Group::forget() noexcept {
-  comm_ = nullptr;
 }
 
 }  // namespace ring::nccl

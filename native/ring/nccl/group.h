@@ -61,10 +61,8 @@ class Group {
 
   // Ends what is queued on the device, here only; peers notice late or never. Again: does nothing.
   void abort() noexcept;
-  // Leaves in order, after what is queued; aborts when the deadline passes or `stop` says so.
-  [[nodiscard]] Status close(Deadline deadline, const Stop& stop);
-  // In a forked child: the communicator is the parent's.
-  void forget() noexcept;
+  // Leaves in order, after what is queued; abort when it fails.
+  [[nodiscard]] Status finish(Deadline deadline, const Stop& stop);
 
  private:
   Group(Place place, Comm comm) : place_(std::move(place)), comm_(comm) {}

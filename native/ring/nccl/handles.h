@@ -32,12 +32,10 @@ class Owned {
   ~Owned() { reset(); }
 
   [[nodiscard]] Handle get() const noexcept { return handle_; }
-  // Forgets the handle without freeing it: in a forked child it belongs to the parent.
-  void forget() noexcept { handle_ = {}; }
 
  private:
   void reset() noexcept {
-    if (handle_ == Handle{}) return;
+    if (handle_ == Handle{} || device_->is_forked()) return;
     const Current current(*device_);
     (device_->api().*Destroy)(handle_);
     handle_ = {};

@@ -268,16 +268,4 @@ Status Staging::alltoall(const Scene& scene, const std::byte* send, const Counts
               [&](std::uint64_t step) { return pieces(recv, recv_bytes, step); }});
 }
 
-void Staging::forget() noexcept {
-  down_.forget();
-  up_.forget();
-  last_.forget();
-  for (auto& slot : slots_) {
-    slot.sent.forget();
-    slot.received.forget();
-    slot.down.forget();
-    slot.up.forget();
-  }
-}
-
 }  // namespace ring::nccl

@@ -44,9 +44,6 @@ class Staging {
   // Behind the last of several calls: nothing is moved.
   [[nodiscard]] Status finish(const Scene& scene);
 
-  // In a forked child: all is the parent's.
-  void forget() noexcept;
-
  private:
   struct Slot {
     OwnedPinned sent;      // what comes down
@@ -83,7 +80,8 @@ class Staging {
   const std::size_t slot_bytes_;
   OwnedStream down_;
   OwnedStream up_;
-  OwnedEvent last_;  // behind the last copy of the call before: nobody else orders two calls that are not waited for
+  OwnedEvent
+      last_;  // behind the last copy of the call before: nobody else orders two calls that are not waited for
   std::vector<Slot> slots_;
 };
 

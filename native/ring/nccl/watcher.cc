@@ -67,10 +67,6 @@ void Watcher::close() {
   if (thread_ && thread_->joinable()) thread_->join();
 }
 
-void Watcher::forget() noexcept {
-  static_cast<void>(thread_.release());
-}
-
 void Watcher::run() {
   block_signals();
   relax_capture(*group_.place().device);

@@ -36,8 +36,6 @@ class Watcher {
   [[nodiscard]] Status report(Group::Fault fault);
   // Ends the thread.
   void close();
-  // In a forked child there is no thread to join.
-  void forget() noexcept;
 
  private:
   void run();
