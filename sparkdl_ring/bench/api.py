@@ -46,6 +46,31 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Wires:
+    """Hosts on one machine, in place of ranks on one host.
+
+    Args:
+        hosts: Numbers of hosts, one launch each.
+        ranks_per_host: Ranks on each.
+        rate_mbit: Megabits per second each way of each host's wire; 0: no limit.
+        delay_ms: Milliseconds of a frame, one way.
+        loss: Share of frames that vanish, 0 to 1.
+    """
+
+    hosts: tuple[int, ...] = (2, 4)
+    ranks_per_host: int = 1
+    rate_mbit: float = 1000.0
+    delay_ms: float = 0.0
+    loss: float = 0.0
+
+    def bound_s(self, num_hosts: int, num_bytes: int) -> float | None:
+        """Seconds that the wire itself takes for an allreduce: 2 (n-1)/n of the bytes each way."""
+        if self.rate_mbit == 0:
+            return None
+        return 2 * (num_hosts - 1) / num_hosts * num_bytes / (self.rate_mbit * 1e6 / 8)
+
+
+@dataclass(frozen=True)
 class Cell:
     """One buffer to reduce.
 
@@ -132,6 +157,8 @@ class Row:
         num_samples: Samples over all rounds.
         median_s: Seconds of one call, the median.
         min_s: The least.
+        num_hosts: Hosts that the ranks are on.
+        bound_s: Seconds that the wire alone takes, where its speed is given.
     """
 
     num_ranks: int
@@ -141,3 +168,5 @@ class Row:
     num_samples: int
     median_s: float
     min_s: float
+    num_hosts: int = 1
+    bound_s: float | None = None

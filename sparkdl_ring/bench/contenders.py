@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from sparkdl_ring.bench import buffers
 from sparkdl_ring.bench.api import Cell, Contender, Method
+from sparkdl_ring.bench.baseline import AllReduce, has_torch
 from sparkdl_ring.comm import Communicator
 from sparkdl_ring.comm.dtypes import DTYPES, OPS
 
@@ -64,21 +64,20 @@ class ApiRing:
 
 
 class Gloo:
-    """``torch.distributed.all_reduce`` of the default process group, which is gloo here.
+    """torch's gloo.
 
     Args:
+        all_reduce: Its call.
         words: The memory.
         cell: What it holds.
     """
 
     method = Method("gloo", call="api")
 
-    def __init__(self, words: buffers.Words, cell: Cell) -> None:
-        import torch.distributed as dist
-
+    def __init__(self, all_reduce: AllReduce, words: buffers.Words, cell: Cell) -> None:
         self.words = words
         self._tensor = _tensor(words, cell)
-        self._all_reduce = dist.all_reduce
+        self._all_reduce = all_reduce
 
     def call(self) -> None:
         """See :class:`~sparkdl_ring.bench.api.Contender`."""
@@ -91,19 +90,19 @@ class Field:
     Args:
         comms: The communicator of each transport.
         most_bytes: Size of the largest cell.
-        baselines: Let gloo take part.
+        gloo: The call of torch's gloo; None: it does not take part.
     """
 
-    def __init__(self, comms: Mapping[str, Communicator], most_bytes: int, baselines: bool) -> None:
+    def __init__(self, comms: Mapping[str, Communicator], most_bytes: int, gloo: AllReduce | None) -> None:
         self._comms = comms
-        self._gloo = baselines and has_torch()
+        self._gloo = gloo
         self._private = buffers.private(most_bytes)
         self._shared = {name: shared_memory(comm, most_bytes) for name, comm in comms.items()}
 
     def line_up(self, cell: Cell) -> list[Contender]:
         """All contenders for one cell, in the order in which they take turns."""
         words = buffers.words_in(self._private, cell)
-        contenders: list[Contender] = [Gloo(words, cell)] if self._gloo else []
+        contenders: list[Contender] = [] if self._gloo is None else [Gloo(self._gloo, words, cell)]
         for transport, comm in self._comms.items():
             contenders.append(NativeRing(comm, Method("ring", transport), words, cell))
             if cell.dtype != "bfloat16" or has_torch():
@@ -119,11 +118,6 @@ def shared_memory(comm: Communicator, num_bytes: int) -> buffers.Words | None:
     """Memory that all ranks of this host share; none where this build cannot give it. Collective."""
     make = getattr(comm, "empty", None)
     return None if make is None else np.asarray(make((num_bytes,), "uint8"))
-
-
-def has_torch() -> bool:
-    """Whether torch is installed, without loading it."""
-    return importlib.util.find_spec("torch") is not None
 
 
 def _typed(words: buffers.Words, cell: Cell) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 import time
 from collections.abc import Callable
@@ -11,9 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from sparkdl_ring.bench import condition
+from sparkdl_ring.bench import baseline, condition
 from sparkdl_ring.bench.api import Condition
-from sparkdl_ring.bench.ranks import gloo
 from sparkdl_ring.comm import Communicator, current
 from sparkdl_ring.errors import MissingDependencyError
 from sparkdl_ring.launch import run
@@ -72,7 +70,7 @@ def ddp(plan: DdpPlan) -> list[DdpRow]:
         MissingDependencyError: torch is not installed.
         TaskFailedError: A rank failed.
     """
-    if importlib.util.find_spec("torch") is None:
+    if not baseline.has_torch():
         raise MissingDependencyError('torch is not installed. Run: pip install "sparkdl-ring[torch]"')
     with (
         tempfile.TemporaryDirectory(prefix="sparkdl-ring-bench-") as folder,
@@ -96,7 +94,7 @@ def measure(plan: DdpPlan, folder: str) -> dict[str, list[float]]:
     if plan.condition == "coscheduled":
         condition.raise_priority()
     with ExitStack() as stack:
-        stack.enter_context(gloo(comm, folder))
+        stack.enter_context(baseline.default_group(comm, folder))
         steps = _methods(plan, comm, stack)
         times: dict[str, list[float]] = {name: [] for name in steps}
         for number in range(plan.rounds):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log2, log10
 
 from sparkdl_ring.bench.api import Row
-from sparkdl_ring.bench.report import size_text
+from sparkdl_ring.bench.report import groups, size_text
 
 _WIDTH, _HEIGHT = 440, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 15, 30, 40
@@ -20,19 +20,16 @@ def svg(rows: Sequence[Row]) -> str:
     """The whole picture as text of an SVG file."""
     methods = list(dict.fromkeys(row.method.name for row in rows))
     colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(methods)}
-    groups: dict[tuple[int, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.num_ranks, row.cell.dtype), []).append(row)
-    columns = min(_COLUMNS, max(1, len(groups)))
-    lines = ceil(len(groups) / columns)
+    panels = groups(rows)
+    columns = min(_COLUMNS, max(1, len(panels)))
+    lines = ceil(len(panels) / columns)
     width, height = columns * _WIDTH, lines * _HEIGHT + _LEGEND_LINE * len(methods) + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {_FONT}>',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
-    for number, ((num_ranks, dtype), group) in enumerate(groups.items()):
+    for number, (title, group) in enumerate(panels.items()):
         x, y = number % columns * _WIDTH, number // columns * _HEIGHT
-        title = f"{num_ranks} ranks, {dtype}, {group[0].condition}"
         parts += [f'<g transform="translate({x},{y})">', *_panel(group, title, colours), "</g>"]
     parts += _legend(colours, lines * _HEIGHT)
     return "\n".join([*parts, "</svg>", ""])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from sparkdl_ring.bench import buffers, condition, mpi
+from sparkdl_ring.bench import baseline, buffers, condition, mpi
 from sparkdl_ring.bench.api import REWRITTEN_FROM_BYTES, Cell, Contender, Plan, Sample
-from sparkdl_ring.bench.contenders import Field, has_torch
+from sparkdl_ring.bench.contenders import Field
 from sparkdl_ring.bench.meet import another
 from sparkdl_ring.comm import Communicator, current
 
@@ -39,37 +39,34 @@ def measure(errand: Errand) -> list[Sample]:
     if plan.condition == "coscheduled":
         condition.raise_priority()
     with ExitStack() as stack:
-        if plan.baselines and has_torch():
-            stack.enter_context(gloo(comm, errand.folder))
+        gloo = None
+        if plan.baselines and baseline.has_torch():
+            gloo = stack.enter_context(baseline.default_group(comm, errand.folder))
         comms = {name: stack.enter_context(another(comm, name)) for name in plan.transports}
-        field = Field(comms, max(plan.sizes), plan.baselines)
         programs = mpi.programs(plan, Path(errand.folder)) if comm.rank == 0 else []
-        samples: list[Sample] = []
-        for number in range(plan.rounds):
-            begin = time.monotonic()
-            samples += _round(plan, comm, field)
-            if comm.rank == 0:  # the others sleep meanwhile
-                found = [sample for program in programs for sample in program.run(comm.size)]
-                seconds = time.monotonic() - begin
-                sys.stdout.write(f"round {number + 1} of {plan.rounds}: {seconds:.0f} s\n")
-                sys.stdout.flush()
-            samples += comm.broadcast_object(found if comm.rank == 0 else None, timeout_s=mpi.LIMIT_S)
-        return samples
+        return rounds(plan, comm, Field(comms, max(plan.sizes), gloo), programs)
 
 
-@contextmanager
-def gloo(comm: Communicator, folder: str) -> Iterator[None]:
-    """Makes gloo torch's default process group, on as many threads as this rank's share of the cores."""
-    import torch
-    import torch.distributed as dist
+def rounds(plan: Plan, comm: Communicator, field: Field, programs: Sequence[mpi.Program]) -> list[Sample]:
+    """All rounds of the plan; every contender takes its turn in each.
 
-    torch.set_num_threads(max(1, condition.num_cores() // comm.size))
-    meeting = (Path(folder) / f"gloo-{comm.size}").as_uri()
-    dist.init_process_group("gloo", init_method=meeting, rank=comm.rank, world_size=comm.size)
-    try:
-        yield
-    finally:
-        dist.destroy_process_group()
+    Args:
+        plan: The measurement.
+        comm: The ranks, for agreeing on numbers of calls and for starting together.
+        field: The contenders.
+        programs: MPI programs, which rank 0 runs while the others sleep.
+    """
+    samples: list[Sample] = []
+    for number in range(plan.rounds):
+        begin = time.monotonic()
+        samples += _round(plan, comm, field)
+        found = [sample for program in programs for sample in program.run(comm.size)]
+        samples += comm.broadcast_object(found, timeout_s=mpi.LIMIT_S)
+        if comm.rank == 0:
+            seconds = time.monotonic() - begin
+            sys.stdout.write(f"round {number + 1} of {plan.rounds}: {seconds:.0f} s\n")
+            sys.stdout.flush()
+    return samples
 
 
 def _round(plan: Plan, comm: Communicator, field: Field) -> list[Sample]:

@@ -7,32 +7,38 @@ import io
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from sparkdl_ring.bench.api import Condition, Row, Sample
+from sparkdl_ring.bench.api import Cell, Condition, Method, Row, Sample, Wires
 
 COLUMNS = (
-    "ranks", "condition", "dtype", "bytes", "library", "transport", "memory", "call",
-    "samples", "median_us", "min_us", "gb_per_s", "gloo_ratio", "best_mpi_ratio",
+    "ranks", "hosts", "condition", "dtype", "bytes", "library", "transport", "memory", "call",
+    "samples", "median_us", "min_us", "gb_per_s", "gloo_ratio", "best_mpi_ratio", "wire_share",
 )  # fmt: skip
 MPIS = ("openmpi", "mpich")
+_LEAST_BOUND_S = 1e-3  # below it, latency counts and the wire does not
 
 
-def rows(by_rank: Sequence[Sequence[Sample]], condition: Condition) -> list[Row]:
+def rows(
+    by_rank: Sequence[Sequence[Sample]], condition: Condition, num_hosts: int = 1, wires: Wires | None = None
+) -> list[Row]:
     """The slowest rank of each sample, then medians.
 
     Args:
         by_rank: Samples of each rank, in one order.
         condition: Under which they were taken.
+        num_hosts: Hosts that the ranks were on.
+        wires: What connected these.
     """
-    taken: dict[tuple[object, object], list[float]] = {}
-    keys = {}
+    taken: dict[tuple[Cell, Method], list[float]] = {}
     for together in zip(*by_rank, strict=True):
         key = (together[0].cell, together[0].method)
-        keys[key] = together[0]
         taken.setdefault(key, []).append(max(sample.seconds for sample in together))
     return [
-        Row(len(by_rank), condition, first.cell, first.method, len(s), median(s), min(s))
-        for first, s in ((keys[key], seconds) for key, seconds in taken.items())
-    ]
+        Row(
+            len(by_rank), condition, cell, method, len(s), median(s), min(s), num_hosts,
+            None if wires is None else wires.bound_s(num_hosts, cell.num_bytes),
+        )
+        for (cell, method), s in taken.items()
+    ]  # fmt: skip
 
 
 def ratio(row: Row, all_rows: Iterable[Row], libraries: Sequence[str]) -> float | None:
@@ -40,7 +46,8 @@ def ratio(row: Row, all_rows: Iterable[Row], libraries: Sequence[str]) -> float 
     others = [
         other.median_s
         for other in all_rows
-        if other.method.library in libraries and (other.num_ranks, other.cell) == (row.num_ranks, row.cell)
+        if other.method.library in libraries
+        and (other.num_ranks, other.num_hosts, other.cell) == (row.num_ranks, row.num_hosts, row.cell)
     ]
     return min(others) / row.median_s if others else None
 
@@ -57,25 +64,32 @@ def to_csv(all_rows: Sequence[Row]) -> str:
 
 def _fields(row: Row, all_rows: Sequence[Row]) -> list[object]:
     method, cell = row.method, row.cell
-    ratios = [ratio(row, all_rows, libraries) for libraries in (("gloo",), MPIS)]
+    shares = [ratio(row, all_rows, libraries) for libraries in (("gloo",), MPIS)]
+    shares.append(None if row.bound_s is None else row.bound_s / row.median_s)
     return [
-        row.num_ranks, row.condition, cell.dtype, cell.num_bytes,
+        row.num_ranks, row.num_hosts, row.condition, cell.dtype, cell.num_bytes,
         method.library, method.transport, method.memory, method.call, row.num_samples,
         f"{row.median_s * 1e6:.2f}", f"{row.min_s * 1e6:.2f}", f"{cell.num_bytes / row.median_s / 1e9:.3f}",
-        *("" if value is None else f"{value:.3f}" for value in ratios),
+        *("" if value is None else f"{value:.3f}" for value in shares),
     ]  # fmt: skip
 
 
 def table(all_rows: Sequence[Row]) -> str:
     """A block for each number of ranks and dtype: microseconds, median and [minimum], a column a method."""
-    groups: dict[tuple[int, str], list[Row]] = {}
+    return "\n\n".join(
+        f"{title}; us: median [min], times faster than gloo\n{_block(group)}"
+        for title, group in groups(all_rows).items()
+    )
+
+
+def groups(all_rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each launch and dtype, by what they have in common in words."""
+    found: dict[str, list[Row]] = {}
     for row in all_rows:
-        groups.setdefault((row.num_ranks, row.cell.dtype), []).append(row)
-    blocks = []
-    for (num_ranks, dtype), group in groups.items():
-        title = f"{num_ranks} ranks, {dtype}, {group[0].condition}; us: median [min] (times faster than gloo)"
-        blocks.append(f"{title}\n{_block(group)}")
-    return "\n\n".join(blocks)
+        hosts = f" on {row.num_hosts} hosts" if row.num_hosts > 1 else ""
+        title = f"{row.num_ranks} ranks{hosts}, {row.cell.dtype}, {row.condition}"
+        found.setdefault(title, []).append(row)
+    return found
 
 
 def _block(group: Sequence[Row]) -> str:
@@ -91,6 +105,8 @@ def _block(group: Sequence[Row]) -> str:
 
 def _cell(row: Row, group: Sequence[Row]) -> str:
     times = f"{_us(row.median_s)} [{_us(row.min_s)}]"
+    if row.bound_s is not None and row.bound_s > _LEAST_BOUND_S:
+        times += f" {row.bound_s / row.median_s:.0%} of wire"
     faster = ratio(row, group, ("gloo",))
     return times if faster is None or row.method.library == "gloo" else f"{times} {faster:.1f}x"
 

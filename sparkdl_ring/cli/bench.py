@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparkdl_ring.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sparkdl_ring.bench.api import Condition
+    from sparkdl_ring.bench.api import Condition, Plan, Row
 
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -38,6 +38,11 @@ def _add_allreduce(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--mpi", action="append", help="path of an mpirun, may be repeated; default the one on the path"
     )
     verb.add_argument("--no-mpi", action="store_true", help="leave MPI out")
+    verb.add_argument("--hosts", type=_numbers, help="on hosts of their own (root), for example 2,4")
+    verb.add_argument("--per-host", type=int, default=1, help="ranks on each of these hosts")
+    verb.add_argument("--rate-mbit", type=float, default=1000.0, help="of each host's wire; 0: no limit")
+    verb.add_argument("--delay-ms", type=float, default=0.0, help="of each frame, one way")
+    verb.add_argument("--loss", type=float, default=0.0, help="share of frames, 0 to 1")
     _add_condition(verb)
     verb.add_argument("--csv", type=Path, help="file for the rows")
     verb.add_argument("--picture", type=Path, help="file for the picture (SVG)")
@@ -86,11 +91,20 @@ def _allreduce(arguments: argparse.Namespace) -> int:
         baselines=not arguments.no_gloo,
         mpi=() if arguments.no_mpi else tuple(arguments.mpi or mpi.found()),
     )
-    rows = allreduce(plan)
+    rows = allreduce(plan) if arguments.hosts is None else _on_hosts(plan, arguments)
     print(report.table(rows))
     _write(arguments.csv, report.to_csv(rows))
     _write(arguments.picture, picture.svg(rows))
     return 0
+
+
+def _on_hosts(plan: Plan, arguments: argparse.Namespace) -> list[Row]:
+    from sparkdl_ring.bench.api import Wires
+    from sparkdl_ring.bench.hosts import allreduce_on_hosts
+
+    given = arguments
+    wires = Wires(given.hosts, given.per_host, given.rate_mbit, given.delay_ms, given.loss)
+    return allreduce_on_hosts(plan, wires)
 
 
 def _ddp(arguments: argparse.Namespace) -> int:
