@@ -21,6 +21,7 @@ def add_to(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     _add_allreduce(kinds)
     _add_ddp(kinds)
+    _add_net(kinds)
 
 
 def _add_allreduce(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,6 +61,20 @@ def _add_ddp(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     _add_condition(verb)
     verb.add_argument("--csv", type=Path, help="file for the rows")
     verb.set_defaults(run=_ddp)
+
+
+def _add_net(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verb = kinds.add_parser("net", help="the ring and gloo between network namespaces (root), by size")
+    verb.add_argument("--hosts", type=_numbers, help="numbers of hosts (default 2,3,4)")
+    verb.add_argument("--per-host", type=_numbers, help="numbers of ranks on each host (default 1)")
+    verb.add_argument("--sizes", type=_sizes, help="bytes (default 4,64k,1m,16m,64m)")
+    verb.add_argument("--contenders", type=_words, help="default ring,ring-bf16,gloo")
+    verb.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
+    verb.add_argument("--rate", type=float, default=1000.0, help="Mbit/s each way (1000); 0: no limit")
+    verb.add_argument("--delay-ms", type=float, default=0.0, help="milliseconds one way (default 0)")
+    verb.add_argument("--loss", type=float, default=0.0, help="share of frames lost (default 0)")
+    verb.add_argument("--csv", type=Path, help="file for the rows")
+    verb.set_defaults(run=_net)
 
 
 def _add_condition(verb: argparse.ArgumentParser) -> None:
@@ -113,6 +128,26 @@ def _ddp(arguments: argparse.Namespace) -> int:
 
     sizes = (arguments.ranks, arguments.width, arguments.layers, arguments.batch)
     rows = ddp(DdpPlan(*sizes, arguments.rounds, arguments.steps, _condition(arguments)))
+    print(table(rows))
+    _write(arguments.csv, to_csv(rows))
+    return 0
+
+
+def _net(arguments: argparse.Namespace) -> int:
+    from sparkdl_ring.bench.lab import Wire
+    from sparkdl_ring.bench.net import NetPlan, net, table, to_csv
+
+    default = NetPlan()
+    rows = net(
+        NetPlan(
+            hosts=arguments.hosts or default.hosts,
+            per_host=arguments.per_host or default.per_host,
+            sizes=arguments.sizes or default.sizes,
+            contenders=arguments.contenders or default.contenders,
+            rounds=arguments.rounds,
+            wire=Wire(arguments.rate, arguments.delay_ms, arguments.loss),
+        )
+    )
     print(table(rows))
     _write(arguments.csv, to_csv(rows))
     return 0
