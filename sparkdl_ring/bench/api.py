@@ -13,6 +13,7 @@ Memory = Literal["private", "registered"]
 KB, MB = 1 << 10, 1 << 20
 SIZES = (4, KB, 64 * KB, MB, 16 * MB, 64 * MB, 256 * MB)
 ITEM_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+TRANSPORTS = ("shm", "tcp", "tls")
 # From here on buffers are rewritten before each call, as a backward pass does, and each call is timed alone.
 REWRITTEN_FROM_BYTES = 64 * KB
 
@@ -23,7 +24,7 @@ class Plan:
 
     Args:
         ranks: Numbers of rank processes, one launch each.
-        transports: ``shm``, ``tcp`` or both.
+        transports: Of ``shm``, ``tcp`` and ``tls`` (TCP inside TLS).
         dtypes: Element types.
         sizes: Bytes of the buffer.
         rounds: How often everything is measured, interleaved; medians are over all samples of all rounds.
@@ -43,31 +44,6 @@ class Plan:
     condition: Condition = "quiet"
     baselines: bool = True
     mpi: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Wires:
-    """Hosts on one machine, in place of ranks on one host.
-
-    Args:
-        hosts: Numbers of hosts, one launch each.
-        ranks_per_host: Ranks on each.
-        rate_mbit: Megabits per second each way of each host's wire; 0: no limit.
-        delay_ms: Milliseconds of a frame, one way.
-        loss: Share of frames that vanish, 0 to 1.
-    """
-
-    hosts: tuple[int, ...] = (2, 4)
-    ranks_per_host: int = 1
-    rate_mbit: float = 1000.0
-    delay_ms: float = 0.0
-    loss: float = 0.0
-
-    def bound_s(self, num_hosts: int, num_bytes: int) -> float | None:
-        """Seconds that the wire itself takes for an allreduce: 2 (n-1)/n of the bytes each way."""
-        if self.rate_mbit == 0:
-            return None
-        return 2 * (num_hosts - 1) / num_hosts * num_bytes / (self.rate_mbit * 1e6 / 8)
 
 
 @dataclass(frozen=True)
@@ -157,8 +133,6 @@ class Row:
         num_samples: Samples over all rounds.
         median_s: Seconds of one call, the median.
         min_s: The least.
-        num_hosts: Hosts that the ranks are on.
-        bound_s: Seconds that the wire alone takes, where its speed is given.
     """
 
     num_ranks: int
@@ -168,5 +142,3 @@ class Row:
     num_samples: int
     median_s: float
     min_s: float
-    num_hosts: int = 1
-    bound_s: float | None = None

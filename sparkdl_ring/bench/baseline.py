@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from sparkdl_ring.bench import condition
 from sparkdl_ring.comm import Communicator
 
 AllReduce = Callable[[Any], object]
-_TIMEOUT_S = 300.0
 
 
 def has_torch() -> bool:
@@ -38,32 +36,6 @@ def default_group(comm: Communicator, folder: str) -> Iterator[AllReduce]:
         yield dist.all_reduce
     finally:
         dist.destroy_process_group()
-
-
-@contextmanager
-def group_at(comm: Communicator, folder: str, address: str) -> Iterator[AllReduce]:
-    """Gloo on one address of this host; torch's default group would ask for the host's name.
-
-    Args:
-        comm: The ranks.
-        folder: Where they meet.
-        address: Own address.
-    """
-    import torch.distributed as dist
-
-    share_cores(comm.size)
-    untyped: Any = dist  # its stubs leave these names out
-    kind = untyped.ProcessGroupGloo
-    store = untyped.FileStore(str(Path(folder) / f"gloo-{comm.size}"), comm.size)
-    options = kind._Options()
-    options._devices = [kind.create_device(hostname=address)]
-    options._timeout = timedelta(seconds=_TIMEOUT_S)
-    group = kind(store, comm.rank, comm.size, options)
-
-    def all_reduce(tensor: Any) -> None:
-        group.allreduce([tensor]).wait()
-
-    yield all_reduce
 
 
 def share_cores(num_ranks: int) -> None:

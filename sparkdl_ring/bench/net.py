@@ -18,7 +18,7 @@ import numpy as np
 
 from sparkdl_ring.bench import condition
 from sparkdl_ring.bench.api import KB, MB
-from sparkdl_ring.bench.contenders import has_torch
+from sparkdl_ring.bench.baseline import has_torch
 from sparkdl_ring.bench.lab import Lab, Wire
 from sparkdl_ring.bench.lab_ranks import play_all
 from sparkdl_ring.bench.report import size_text

@@ -6,15 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from sparkdl_ring.bench import baseline, buffers, condition, mpi
 from sparkdl_ring.bench.api import REWRITTEN_FROM_BYTES, Cell, Contender, Plan, Sample
 from sparkdl_ring.bench.contenders import Field
-from sparkdl_ring.bench.meet import another
 from sparkdl_ring.comm import Communicator, current
+from sparkdl_ring.comm.regroup import regroup
+from sparkdl_ring.config import CommConfig
+from sparkdl_ring.errors import ConfigError
 
 _MAX_CALLS = 2000
 _WARM_UP_CALLS = 3
@@ -42,9 +45,21 @@ def measure(errand: Errand) -> list[Sample]:
         gloo = None
         if plan.baselines and baseline.has_torch():
             gloo = stack.enter_context(baseline.default_group(comm, errand.folder))
-        comms = {name: stack.enter_context(another(comm, name)) for name in plan.transports}
+        comms = {name: stack.enter_context(_over(comm, name)) for name in plan.transports}
         programs = mpi.programs(plan, Path(errand.folder)) if comm.rank == 0 else []
         return rounds(plan, comm, Field(comms, max(plan.sizes), gloo), programs)
+
+
+def _over(comm: Communicator, transport: str) -> Communicator:
+    """The same ranks over another transport. Collective."""
+    tls = transport == "tls"
+    changes: dict[str, Any] = {"tls": True} if tls else {}
+    if not changes.keys() <= {item.name for item in fields(CommConfig)}:
+        raise ConfigError("this build has no TLS to measure")
+    config = CommConfig(transport="tcp" if tls else transport, interface="127.0.0.1", **changes)
+    group = regroup(comm, config)
+    assert group is not None  # every rank is a member
+    return group
 
 
 def rounds(plan: Plan, comm: Communicator, field: Field, programs: Sequence[mpi.Program]) -> list[Sample]:

@@ -7,38 +7,30 @@ import io
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from sparkdl_ring.bench.api import Cell, Condition, Method, Row, Sample, Wires
+from sparkdl_ring.bench.api import Cell, Condition, Method, Row, Sample
 
 COLUMNS = (
-    "ranks", "hosts", "condition", "dtype", "bytes", "library", "transport", "memory", "call",
-    "samples", "median_us", "min_us", "gb_per_s", "gloo_ratio", "best_mpi_ratio", "wire_share",
+    "ranks", "condition", "dtype", "bytes", "library", "transport", "memory", "call",
+    "samples", "median_us", "min_us", "gb_per_s", "gloo_ratio", "best_mpi_ratio",
 )  # fmt: skip
 MPIS = ("openmpi", "mpich")
-_LEAST_BOUND_S = 1e-3  # below it, latency counts and the wire does not
 
 
-def rows(
-    by_rank: Sequence[Sequence[Sample]], condition: Condition, num_hosts: int = 1, wires: Wires | None = None
-) -> list[Row]:
+def rows(by_rank: Sequence[Sequence[Sample]], condition: Condition) -> list[Row]:
     """The slowest rank of each sample, then medians.
 
     Args:
         by_rank: Samples of each rank, in one order.
         condition: Under which they were taken.
-        num_hosts: Hosts that the ranks were on.
-        wires: What connected these.
     """
     taken: dict[tuple[Cell, Method], list[float]] = {}
     for together in zip(*by_rank, strict=True):
         key = (together[0].cell, together[0].method)
         taken.setdefault(key, []).append(max(sample.seconds for sample in together))
     return [
-        Row(
-            len(by_rank), condition, cell, method, len(s), median(s), min(s), num_hosts,
-            None if wires is None else wires.bound_s(num_hosts, cell.num_bytes),
-        )
-        for (cell, method), s in taken.items()
-    ]  # fmt: skip
+        Row(len(by_rank), condition, cell, method, len(seconds), median(seconds), min(seconds))
+        for (cell, method), seconds in taken.items()
+    ]
 
 
 def ratio(row: Row, all_rows: Iterable[Row], libraries: Sequence[str]) -> float | None:
@@ -46,8 +38,7 @@ def ratio(row: Row, all_rows: Iterable[Row], libraries: Sequence[str]) -> float 
     others = [
         other.median_s
         for other in all_rows
-        if other.method.library in libraries
-        and (other.num_ranks, other.num_hosts, other.cell) == (row.num_ranks, row.num_hosts, row.cell)
+        if other.method.library in libraries and (other.num_ranks, other.cell) == (row.num_ranks, row.cell)
     ]
     return min(others) / row.median_s if others else None
 
@@ -64,13 +55,12 @@ def to_csv(all_rows: Sequence[Row]) -> str:
 
 def _fields(row: Row, all_rows: Sequence[Row]) -> list[object]:
     method, cell = row.method, row.cell
-    shares = [ratio(row, all_rows, libraries) for libraries in (("gloo",), MPIS)]
-    shares.append(None if row.bound_s is None else row.bound_s / row.median_s)
+    ratios = [ratio(row, all_rows, libraries) for libraries in (("gloo",), MPIS)]
     return [
-        row.num_ranks, row.num_hosts, row.condition, cell.dtype, cell.num_bytes,
+        row.num_ranks, row.condition, cell.dtype, cell.num_bytes,
         method.library, method.transport, method.memory, method.call, row.num_samples,
         f"{row.median_s * 1e6:.2f}", f"{row.min_s * 1e6:.2f}", f"{cell.num_bytes / row.median_s / 1e9:.3f}",
-        *("" if value is None else f"{value:.3f}" for value in shares),
+        *("" if value is None else f"{value:.3f}" for value in ratios),
     ]  # fmt: skip
 
 
@@ -86,8 +76,7 @@ def groups(all_rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The rows of each launch and dtype, by what they have in common in words."""
     found: dict[str, list[Row]] = {}
     for row in all_rows:
-        hosts = f" on {row.num_hosts} hosts" if row.num_hosts > 1 else ""
-        title = f"{row.num_ranks} ranks{hosts}, {row.cell.dtype}, {row.condition}"
+        title = f"{row.num_ranks} ranks, {row.cell.dtype}, {row.condition}"
         found.setdefault(title, []).append(row)
     return found
 
@@ -105,8 +94,6 @@ def _block(group: Sequence[Row]) -> str:
 
 def _cell(row: Row, group: Sequence[Row]) -> str:
     times = f"{_us(row.median_s)} [{_us(row.min_s)}]"
-    if row.bound_s is not None and row.bound_s > _LEAST_BOUND_S:
-        times += f" {row.bound_s / row.median_s:.0%} of wire"
     faster = ratio(row, group, ("gloo",))
     return times if faster is None or row.method.library == "gloo" else f"{times} {faster:.1f}x"
 

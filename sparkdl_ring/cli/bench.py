@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparkdl_ring.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sparkdl_ring.bench.api import Condition, Plan, Row
+    from sparkdl_ring.bench.api import Condition
 
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -29,7 +29,7 @@ def _add_allreduce(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "allreduce", help="the ring, torch's gloo and MPI by size, interleaved in one run"
     )
     verb.add_argument("--ranks", type=_numbers, help="numbers of ranks, for example 2,4 (the default)")
-    verb.add_argument("--transports", type=_words, help="shm,tcp (the default) or one of them")
+    verb.add_argument("--transports", type=_words, help="of shm,tcp,tls; default shm,tcp")
     verb.add_argument("--dtypes", type=_words, help="default float32,float16,bfloat16")
     verb.add_argument("--sizes", type=_sizes, help="bytes, for example 4,64k,1m; default 4 to 256m")
     verb.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default 7)")
@@ -39,11 +39,6 @@ def _add_allreduce(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--mpi", action="append", help="path of an mpirun, may be repeated; default the one on the path"
     )
     verb.add_argument("--no-mpi", action="store_true", help="leave MPI out")
-    verb.add_argument("--hosts", type=_numbers, help="on hosts of their own (root), for example 2,4")
-    verb.add_argument("--per-host", type=int, default=1, help="ranks on each of these hosts")
-    verb.add_argument("--rate-mbit", type=float, default=1000.0, help="of each host's wire; 0: no limit")
-    verb.add_argument("--delay-ms", type=float, default=0.0, help="of each frame, one way")
-    verb.add_argument("--loss", type=float, default=0.0, help="share of frames, 0 to 1")
     _add_condition(verb)
     verb.add_argument("--csv", type=Path, help="file for the rows")
     verb.add_argument("--picture", type=Path, help="file for the picture (SVG)")
@@ -93,11 +88,12 @@ def _condition(arguments: argparse.Namespace) -> Condition:
 
 def _allreduce(arguments: argparse.Namespace) -> int:
     from sparkdl_ring.bench import Plan, allreduce, mpi, picture, report
+    from sparkdl_ring.bench.api import TRANSPORTS
 
     default = Plan()
     plan = Plan(
         ranks=arguments.ranks or default.ranks,
-        transports=arguments.transports or default.transports,
+        transports=_known(arguments.transports or default.transports, TRANSPORTS, "transport"),
         dtypes=_known(arguments.dtypes or default.dtypes, default.dtypes, "dtype"),
         sizes=arguments.sizes or default.sizes,
         rounds=arguments.rounds,
@@ -106,20 +102,11 @@ def _allreduce(arguments: argparse.Namespace) -> int:
         baselines=not arguments.no_gloo,
         mpi=() if arguments.no_mpi else tuple(arguments.mpi or mpi.found()),
     )
-    rows = allreduce(plan) if arguments.hosts is None else _on_hosts(plan, arguments)
+    rows = allreduce(plan)
     print(report.table(rows))
     _write(arguments.csv, report.to_csv(rows))
     _write(arguments.picture, picture.svg(rows))
     return 0
-
-
-def _on_hosts(plan: Plan, arguments: argparse.Namespace) -> list[Row]:
-    from sparkdl_ring.bench.api import Wires
-    from sparkdl_ring.bench.hosts import allreduce_on_hosts
-
-    given = arguments
-    wires = Wires(given.hosts, given.per_host, given.rate_mbit, given.delay_ms, given.loss)
-    return allreduce_on_hosts(plan, wires)
 
 
 def _ddp(arguments: argparse.Namespace) -> int:

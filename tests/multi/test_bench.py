@@ -7,7 +7,6 @@ import csv
 import pytest
 
 from sparkdl_ring.bench import Plan, mpi
-from sparkdl_ring.bench.lab import why_not
 from sparkdl_ring.cli.main import main
 
 pytestmark = [pytest.mark.multi]
@@ -48,20 +47,6 @@ def test_allreduce(tmp_path, fake_mpi, capsys):
     ]
     assert picture.read_text().startswith("<svg")
     assert "2 ranks, bfloat16, loaded" in capsys.readouterr().out
-
-
-@pytest.mark.netns
-@pytest.mark.skipif(bool(why_not()), reason="needs network namespaces")
-def test_hosts(tmp_path, capsys):
-    pytest.importorskip("torch")
-    table = tmp_path / "rows.csv"
-    few = ["--sizes", "4,64k", "--rounds", "1", "--sample-ms", "1", "--dtypes", "float32"]
-    assert main(["bench", "allreduce", "--hosts", "2", "--per-host", "2", *few, "--csv", str(table)]) == 0
-    rows = list(csv.DictReader(table.read_text().splitlines()))
-    assert {row["library"] for row in rows} == {"ring", "gloo"}
-    assert {(row["ranks"], row["hosts"]) for row in rows} == {("4", "2")}
-    assert all(float(row["wire_share"]) > 0 for row in rows if row["bytes"] == "65536")
-    assert "4 ranks on 2 hosts" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not mpi.found(), reason="needs an MPI on the path")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sparkdl_ring.bench import Cell, Method, buffers, condition, picture, report
-from sparkdl_ring.bench.api import ITEM_BYTES, Sample, Wires
+from sparkdl_ring.bench.api import ITEM_BYTES, Sample
 from sparkdl_ring.cli.main import parser
 from sparkdl_ring.errors import RingError
 
@@ -56,19 +56,6 @@ def test_the_picture_is_xml_with_a_line_for_each_method():
     root = ElementTree.fromstring(picture.svg(two_ranks()))
     assert len(root.findall(".//{*}polyline")) == 3
     assert "ring-shm" in picture.svg(two_ranks())
-
-
-def test_the_share_of_the_wire_is_told():
-    wires = Wires(rate_mbit=1000.0)
-    assert wires.bound_s(2, 16 << 20) == pytest.approx(0.134, abs=0.001)
-    assert wires.bound_s(4, 64 << 20) == pytest.approx(0.805, abs=0.001)
-    assert Wires(rate_mbit=0).bound_s(2, 4) is None
-    cell = Cell("float32", 16 << 20)
-    found = report.rows([samples(cell, RING, 0.268)] * 2, "quiet", 2, wires)
-    (line,) = csv.DictReader(io.StringIO(report.to_csv(found)))
-    assert (line["hosts"], line["wire_share"]) == ("2", "0.501")
-    assert "2 ranks on 2 hosts" in report.table(found)
-    assert "50% of wire" in report.table(found)
 
 
 @pytest.mark.parametrize("dtype", list(ITEM_BYTES))
