@@ -43,6 +43,16 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_doctor(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verb = verbs.add_parser("doctor", help="what is installed, what is missing, what to do")
+    either = verb.add_mutually_exclusive_group()
+    either.add_argument(
+        "--ring",
+        metavar="HOSTS",
+        help="measure the links of these hosts (commas, or a file)",
+    )
+    either.add_argument("--join", metavar="HOST:PORT", help="take part in such a measurement")
+    verb.add_argument("--place", default="", metavar="RANK/SIZE", help="with --join: as it was printed")
+    verb.add_argument("--port", type=_count, default=29610, help="with --ring: the port the others come to")
+    verb.add_argument("--wait", type=float, default=600.0, metavar="S", help="seconds to wait for the others")
     verb.set_defaults(run=_doctor)
 
 
@@ -57,8 +67,13 @@ def _add_demo(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     verb.set_defaults(run=_demo)
 
 
-def _doctor(_: argparse.Namespace) -> int:
-    from sparkdl_ring.cli import doctor
+def _doctor(arguments: argparse.Namespace) -> int:
+    from sparkdl_ring.cli import doctor, ring
+
+    if arguments.ring:
+        return ring.lead(arguments.ring, arguments.port, arguments.wait)
+    if arguments.join:
+        return ring.join(arguments.join, arguments.place, arguments.wait)
 
     return doctor.run()
 

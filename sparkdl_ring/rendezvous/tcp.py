@@ -29,10 +29,14 @@ class TcpRendezvous:
         address: Host name or address of rank 0.
         port: Port that rank 0 listens on.
         secret: The secret of the run.
+        peers: Addresses of the other hosts; default rank 0's, where not all ranks are on one host.
     """
 
-    def __init__(self, world: World, address: str, port: int, secret: bytes) -> None:
+    def __init__(
+        self, world: World, address: str, port: int, secret: bytes, peers: tuple[str, ...] | None = None
+    ) -> None:
         self._world, self._address, self._port, self._secret = world, address, port, secret
+        self._peers = peers
         self._turn = 0
 
     @property
@@ -45,6 +49,8 @@ class TcpRendezvous:
 
     @property
     def peers(self) -> tuple[str, ...]:
+        if self._peers is not None:
+            return self._peers
         return () if self._world.local_size == self._world.size else (self._address,)
 
     def exchange(self, payload: bytes, timeout_s: float) -> list[bytes]:
