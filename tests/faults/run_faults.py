@@ -91,7 +91,7 @@ def main() -> int:
         lines.append("\n  ".join([str(outcome.fault), f"{outcome.seconds:.2f} s", *told]))
     lines.append(f"seed {given.seed}, {time.monotonic() - begin:.0f} s in all")
     sys.stdout.write("\n".join(lines) + "\n")
-    return 1 if any(outcome.complaints for outcome in outcomes) else 0
+    return 1 if len(outcomes) < len(numbers) or any(outcome.complaints for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":
