@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,13 +34,13 @@ class NativeRing:
         self.method = method
         self.words = words
         address = int(words.__array_interface__["data"][0])
-        self._allreduce = comm._native.allreduce
         codes = DTYPES[cell.dtype].code, OPS["sum"]
-        self._arguments = (address, address, cell.count, *codes, _TIMEOUT_S, "bench")
-
-    def call(self) -> None:
-        """See :class:`~sparkdl_ring.bench.api.Contender`."""
-        self._allreduce(*self._arguments).wait()
+        arguments = (address, address, cell.count, *codes, _TIMEOUT_S, "bench")
+        blocking = getattr(comm._native, "run_allreduce", None)
+        submit = comm._native.allreduce
+        self.call: Callable[[], None] = (
+            partial(blocking, *arguments) if blocking else lambda: submit(*arguments).wait()
+        )
 
 
 class ApiRing:
