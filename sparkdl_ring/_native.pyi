@@ -101,4 +101,4 @@ def inproc_group(size: int) -> list[Communicator]:
     """``size`` communicators in this process, one for each thread that plays a rank."""
 
 def build_info() -> dict[str, str]:
-    """Compiler, flags and instruction sets of this build."""
+    """Compiler and flags of this build, and the instruction sets its kernels can use here, best first."""

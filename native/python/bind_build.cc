@@ -6,26 +6,15 @@
 
 #include "bind.h"
 #include "ring/base/protocol.h"
+#include "ring/kernel/instructions.h"
 
 namespace ring::python {
 namespace {
 
-// What this very file was compiled for; kernels chosen at run time would be told here too.
+// What the kernels can use here; they use the first.
 std::string instruction_sets() {
   std::string sets;
-#if defined(__SSE2__)
-  sets += "sse2 ";
-#endif
-#if defined(__AVX2__)
-  sets += "avx2 ";
-#endif
-#if defined(__AVX512F__)
-  sets += "avx512f ";
-#endif
-#if defined(__ARM_NEON)
-  sets += "neon ";
-#endif
-  if (!sets.empty()) sets.pop_back();
+  for (const std::string set : kernel::instruction_sets()) sets += (sets.empty() ? "" : " ") + set;
   return sets;
 }
 
@@ -41,7 +30,8 @@ std::map<std::string, std::string> build_info() {
 
 void bind_build(pybind11::module_& module) {
   module.attr("PROTOCOL_VERSION") = kProtocolVersion;
-  module.def("build_info", &build_info, "Compiler, flags and instruction sets of this build.");
+  module.def("build_info", &build_info,
+             "Compiler and flags of this build, and the instruction sets its kernels can use here.");
 }
 
 }  // namespace ring::python
