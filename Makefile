@@ -81,7 +81,7 @@ faults: setup ## 1,000 random faults (FAULTS_ARGS="--seed 7" plays others)
 	$(BIN)/python tests/faults/run_faults.py $(FAULTS_ARGS)
 
 bench: setup ## the ring beside gloo and MPI: table, bench.csv, bench.svg
-	$(BIN)/sparkdl-ring bench allreduce --csv bench.csv --picture bench.svg $(BENCH_ARGS)
+	$(BIN)/sparkdl-ring bench allreduce --gates --csv bench.csv --picture bench.svg $(BENCH_ARGS)
 	$(BIN)/sparkdl-ring bench ddp
 
 clean: ## remove what the build and the tests made

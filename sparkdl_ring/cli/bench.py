@@ -42,6 +42,7 @@ def _add_allreduce(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_condition(verb)
     verb.add_argument("--csv", type=Path, help="file for the rows")
     verb.add_argument("--picture", type=Path, help="file for the picture (SVG)")
+    verb.add_argument("--gates", action="store_true", help="tell which promises of speed this run keeps")
     verb.set_defaults(run=_allreduce)
 
 
@@ -87,7 +88,7 @@ def _condition(arguments: argparse.Namespace) -> Condition:
 
 
 def _allreduce(arguments: argparse.Namespace) -> int:
-    from sparkdl_ring.bench import Plan, allreduce, mpi, picture, report
+    from sparkdl_ring.bench import Plan, allreduce, gates, mpi, picture, report
     from sparkdl_ring.bench.api import TRANSPORTS
 
     default = Plan()
@@ -104,6 +105,8 @@ def _allreduce(arguments: argparse.Namespace) -> int:
     )
     rows = allreduce(plan)
     print(report.table(rows))
+    if arguments.gates:
+        print(f"\n{gates.table(gates.judge(rows))}")
     _write(arguments.csv, report.to_csv(rows))
     _write(arguments.picture, picture.svg(rows))
     return 0

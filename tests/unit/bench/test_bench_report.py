@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from sparkdl_ring.bench import Cell, Method, buffers, condition, picture, report
+from sparkdl_ring.bench import Cell, Method, buffers, condition, gates, picture, report
 from sparkdl_ring.bench.api import ITEM_BYTES, Sample
 from sparkdl_ring.cli.main import parser
 from sparkdl_ring.errors import RingError
@@ -56,6 +56,22 @@ def test_the_picture_is_xml_with_a_line_for_each_method():
     root = ElementTree.fromstring(picture.svg(two_ranks()))
     assert len(root.findall(".//{*}polyline")) == 3
     assert "ring-shm" in picture.svg(two_ranks())
+
+
+def test_promises_are_judged_where_the_rows_tell():
+    verdicts = {v.what: v for v in gates.judge(two_ranks())}
+    over_gloo = verdicts["ring-shm (2 ranks, float32, 4 B) against gloo"]
+    assert (over_gloo.wanted, over_gloo.holds) == (100.0, True)
+    assert verdicts["ring-shm (2 ranks, float32, 4 B) against the best MPI"].found == 2.0
+    assert len(verdicts) == 2
+
+
+def test_under_load_every_way_must_be_as_fast_as_gloo():
+    slow = Method("ring", "tcp", call="api")
+    loaded = report.rows([[*samples(SMALL, GLOO, 1e-4), *samples(SMALL, slow, 2e-4)]] * 2, "loaded")
+    (verdict,) = gates.judge(loaded)
+    assert not verdict.holds
+    assert gates.table([verdict]).startswith("FAILS      0.50x of 1x  ring-tcp-api")
 
 
 @pytest.mark.parametrize("dtype", list(ITEM_BYTES))
