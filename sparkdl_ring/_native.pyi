@@ -8,6 +8,7 @@ Op codes: 0 sum, 1 mean, 2 min, 3 max, 4 product.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 PROTOCOL_VERSION: int
 
@@ -20,10 +21,17 @@ class Work:
     def done(self) -> bool: ...
 
 class Communicator:
-    """Collectives of one group of ranks, run first in, first out by one progress thread.
+    """Collectives of one group of ranks, first in, first out, one at a time.
+
+    Every collective comes twice: ``name`` submits it to the progress thread and returns a :class:`Work`;
+    ``run_name`` blocks, and runs in the calling thread when nothing else is under way. Ctrl-C during a
+    blocking one raises KeyboardInterrupt and aborts the communicator, so that the buffers are free then.
 
     ``label`` is free text (name, shape) shown when ranks disagree; it takes part in the check.
     ``timeout_s`` is the deadline of the collective, counted from when it starts to run.
+    Of reductions: ``prescale`` multiplies every rank's values, ``postscale`` the result (floating types
+    only); ``wire`` is the dtype code that float32 travels as between hosts (-1: as it is); ``residual`` the
+    address of ``count`` float32 that keep what that rounding lost for the next call (0: lost).
     """
 
     @property
@@ -34,19 +42,78 @@ class Communicator:
     def transports(self) -> dict[int, str]:
         """Peer rank to transport name, own rank left out."""
 
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Peer rank to the reason for its transport, where the native module knows one."""
+
     def allreduce(
-        self, send: int, recv: int, count: int, dtype: int, op: int, timeout_s: float, label: str = ""
+        self,
+        send: int,
+        recv: int,
+        count: int,
+        dtype: int,
+        op: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+        wire: int = -1,
+        residual: int = 0,
     ) -> Work:
         """``recv`` (may equal ``send``) gets the reduction of ``count`` elements over all ranks."""
 
+    def run_allreduce(
+        self,
+        send: int,
+        recv: int,
+        count: int,
+        dtype: int,
+        op: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+        wire: int = -1,
+        residual: int = 0,
+    ) -> None: ...
     def broadcast(
-        self, buffer: int, count: int, dtype: int, root: int, timeout_s: float, label: str = ""
+        self,
+        buffer: int,
+        count: int,
+        dtype: int,
+        root: int,
+        timeout_s: float,
+        label: str = "",
     ) -> Work: ...
+    def run_broadcast(
+        self,
+        buffer: int,
+        count: int,
+        dtype: int,
+        root: int,
+        timeout_s: float,
+        label: str = "",
+    ) -> None: ...
     def allgather(
-        self, send: int, recv: int, counts: Sequence[int], dtype: int, timeout_s: float, label: str = ""
+        self,
+        send: int,
+        recv: int,
+        counts: Sequence[int],
+        dtype: int,
+        timeout_s: float,
+        label: str = "",
     ) -> Work:
         """Rank r gives ``counts[r]`` elements; ``recv`` holds all of them in rank order."""
 
+    def run_allgather(
+        self,
+        send: int,
+        recv: int,
+        counts: Sequence[int],
+        dtype: int,
+        timeout_s: float,
+        label: str = "",
+    ) -> None: ...
     def reducescatter(
         self,
         send: int,
@@ -56,15 +123,97 @@ class Communicator:
         op: int,
         timeout_s: float,
         label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+        wire: int = -1,
+        residual: int = 0,
     ) -> Work:
         """``send`` holds ``sum(counts)`` elements; ``recv`` gets its ``counts[rank]`` reduced ones."""
 
+    def run_reducescatter(
+        self,
+        send: int,
+        recv: int,
+        counts: Sequence[int],
+        dtype: int,
+        op: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+        wire: int = -1,
+        residual: int = 0,
+    ) -> None: ...
+    def grouped_allreduce(
+        self,
+        members: Sequence[tuple[int, int, int, int]],
+        op: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+    ) -> Work:
+        """Many arrays (send, recv, count, dtype) as one operation; small neighbours share a buffer."""
+
+    def run_grouped_allreduce(
+        self,
+        members: Sequence[tuple[int, int, int, int]],
+        op: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+    ) -> None: ...
+    def alltoall(
+        self,
+        send: int,
+        send_counts: Sequence[int],
+        recv: int,
+        recv_counts: Sequence[int],
+        dtype: int,
+        timeout_s: float,
+        label: str = "",
+    ) -> Work:
+        """Elements to and from each rank; the parts lie in rank order and may not overlap."""
+
+    def run_alltoall(
+        self,
+        send: int,
+        send_counts: Sequence[int],
+        recv: int,
+        recv_counts: Sequence[int],
+        dtype: int,
+        timeout_s: float,
+        label: str = "",
+    ) -> None: ...
     def barrier(self, timeout_s: float, label: str = "") -> Work: ...
+    def run_barrier(self, timeout_s: float, label: str = "") -> None: ...
+    def new_group(self, ranks: Sequence[int], timeout_s: float, label: str = "") -> Communicator | None:
+        """These ranks, numbered in the given order; ``None`` elsewhere. Blocks; all ranks call it alike.
+
+        It shares sockets and memory with this communicator, and ends and fails with it.
+        """
+
+    def stats(self) -> dict[str, dict[str, float]]:
+        """By kind of collective: calls, bytes, total_s, wait_s, reduce_s, of all groups."""
+
+    def recent(self) -> list[dict[str, Any]]:
+        """The last 256 operations of all groups, oldest first; times are those of time.monotonic_ns."""
+
+    def trace(self, capacity: int) -> None:
+        """Keeps up to ``capacity`` ended operations from now on, until they are taken."""
+
+    def take_trace(self) -> list[dict[str, Any]]:
+        """What the trace holds, which is empty then."""
+
     def abort(self, reason: str) -> None:
         """Tells every peer why this rank ends; all pending and later work fails everywhere. Never blocks."""
 
     def close(self) -> None:
-        """Leaves: ends the progress thread, closes every descriptor and mapping. Safe to call twice."""
+        """Leaves: ends the progress thread, closes every descriptor and mapping. Safe to call twice.
+
+        A group of some ranks ends with the communicator of all.
+        """
 
 class Listener:
     """The listening end of one rank, open from choice of port to connection.
@@ -99,6 +248,9 @@ class Listener:
 
 def inproc_group(size: int) -> list[Communicator]:
     """``size`` communicators in this process, one for each thread that plays a rank."""
+
+def address_of(array: object) -> int:
+    """Address of the first byte of a C-contiguous buffer, read-only ones too."""
 
 def build_info() -> dict[str, str]:
     """Compiler and flags of this build, and the instruction sets its kernels can use here, best first."""

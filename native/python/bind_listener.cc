@@ -10,6 +10,7 @@
 #include "raise.h"
 #include "ring/comm/communicator.h"
 #include "ring/transport/listener.h"
+#include "signals.h"
 
 namespace ring::python {
 namespace {
@@ -25,20 +26,6 @@ std::unique_ptr<Listener> open(std::string host, std::string wish, std::string h
   options.port_range = std::move(port_range);
   return std::make_unique<Listener>(value_or_raise(Listener::open(options)));
 }
-
-// True when a signal handler raised, on Ctrl-C. Takes the GIL, hence only now and then.
-class SignalCheck {
- public:
-  bool operator()() {
-    if (!pause_.passed()) return false;
-    pause_ = Deadline::after(0.1);
-    const py::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
-  }
-
- private:
-  Deadline pause_ = Deadline::after(0.1);
-};
 
 Result<Communicator> meet(Listener& self, const ConnectOptions& options) {
   const py::gil_scoped_release release;

@@ -1,6 +1,7 @@
 #include "ring/algo/host_backend.h"
 
 #include <cstring>  // for memcpy, memmove
+#include <numeric>  // for iota
 #include <utility>  // for move
 #include <vector>   // for vector
 
@@ -27,11 +28,40 @@ void move_bytes(std::byte* to, const std::byte* from, std::size_t size) {
 }  // namespace
 
 HostBackend::HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt)
-    : mesh_(std::move(mesh)), interrupt_(interrupt), pump_(mesh_, interrupt) {}
+    : mesh_(std::make_shared<transport::Mesh>(std::move(mesh))),
+      ranks_(static_cast<std::size_t>(mesh_->size)),
+      rank_(mesh_->rank),
+      interrupt_(interrupt),
+      pump_(*mesh_, ranks_, interrupt) {
+  std::iota(ranks_.begin(), ranks_.end(), 0);
+}
+
+HostBackend::HostBackend(std::shared_ptr<transport::Mesh> mesh, std::vector<int> ranks, int rank,
+                         backend::Interrupt& interrupt)
+    : mesh_(std::move(mesh)),
+      ranks_(std::move(ranks)),
+      rank_(rank),
+      interrupt_(interrupt),
+      pump_(*mesh_, ranks_, interrupt) {}
 
 std::string HostBackend::host_of(int rank) const {
-  const auto place = static_cast<std::size_t>(rank);
-  return rank >= 0 && place < mesh_.hosts.size() ? mesh_.hosts[place] : std::string();
+  const auto place = static_cast<std::size_t>(world_rank(rank));
+  return place < mesh_->hosts.size() ? mesh_->hosts[place] : std::string();
+}
+
+int HostBackend::world_rank(int rank) const noexcept {
+  return rank >= 0 && rank < size() ? ranks_[static_cast<std::size_t>(rank)] : -1;
+}
+
+Result<std::unique_ptr<backend::Backend>> HostBackend::split(const std::vector<int>& ranks) {
+  std::vector<int> inside;
+  int mine = -1;
+  for (const int rank : ranks) {
+    if (rank == rank_) mine = static_cast<int>(inside.size());
+    inside.push_back(world_rank(rank));
+  }
+  if (mine < 0) return std::unique_ptr<backend::Backend>();
+  return std::unique_ptr<backend::Backend>(new HostBackend(mesh_, std::move(inside), mine, interrupt_));
 }
 
 Status HostBackend::allreduce(const Reduction& what, std::uint64_t count, const Call& call) {
@@ -136,22 +166,22 @@ Status HostBackend::swap_headers(Bytes mine, MutableBytes previous, MutableBytes
 
 Status HostBackend::watch(Deadline deadline) {
   pump_.forget();
-  return transport::wait_any(mesh_, {}, interrupt_.fd(), deadline).status();
+  return transport::wait_any(*mesh_, {}, interrupt_.fd(), deadline).status();
 }
 
 Status HostBackend::abort(const Status& cause) {
-  const Status view = own_view(mesh_, cause, pump_.waited_for());
-  for (auto& link : mesh_.links) {
+  const Status view = own_view(*mesh_, cause, pump_.waited_for());
+  for (auto& link : mesh_->links) {
     if (link) link->send_abort(view);
   }
-  return view.code() == Code::kCollectiveTimeout ? settle(mesh_, view, interrupt_) : view;
+  return view.code() == Code::kCollectiveTimeout ? settle(*mesh_, view, interrupt_) : view;
 }
 
 void HostBackend::close() noexcept {
-  for (auto& link : mesh_.links) {
+  for (auto& link : mesh_->links) {
     if (link) link->close();
   }
-  mesh_.links.clear();
+  mesh_->links.clear();
 }
 
 }  // namespace ring::algo

@@ -2,7 +2,9 @@
 // Owner: the engine; made anywhere, then used by its progress thread only.
 #pragma once
 
+#include <memory>  // for shared_ptr, unique_ptr
 #include <string>  // for string
+#include <vector>  // for vector
 
 #include "ring/algo/pump.h"
 #include "ring/algo/reduce.h"
@@ -17,9 +19,11 @@ class HostBackend final : public backend::Backend {
   // `interrupt` must outlive the backend.
   HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt);
 
-  [[nodiscard]] int rank() const noexcept override { return mesh_.rank; }
-  [[nodiscard]] int size() const noexcept override { return mesh_.size; }
+  [[nodiscard]] int rank() const noexcept override { return rank_; }
+  [[nodiscard]] int size() const noexcept override { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] std::string host_of(int rank) const override;
+  [[nodiscard]] int world_rank(int rank) const noexcept override;
+  [[nodiscard]] Result<std::unique_ptr<backend::Backend>> split(const std::vector<int>& ranks) override;
 
   [[nodiscard]] Status allreduce(const backend::Reduction& what, std::uint64_t count,
                                  const backend::Call& call) override;
@@ -40,10 +44,14 @@ class HostBackend final : public backend::Backend {
   void close() noexcept override;
 
  private:
-  [[nodiscard]] Lane lane() { return {mesh_.rank, mesh_.size, pump_, windows_, partials_}; }
+  HostBackend(std::shared_ptr<transport::Mesh> mesh, std::vector<int> ranks, int rank,
+              backend::Interrupt& interrupt);
+  [[nodiscard]] Lane lane() { return {rank_, size(), pump_, windows_, partials_}; }
   [[nodiscard]] Status allgather_parts(std::byte* data, const plan::Parts& parts, const backend::Call& call);
 
-  transport::Mesh mesh_;
+  std::shared_ptr<transport::Mesh> mesh_;
+  std::vector<int> ranks_;  // their numbers in the mesh
+  int rank_;
   backend::Interrupt& interrupt_;
   Pump pump_;
   backend::Meter meter_;

@@ -55,8 +55,8 @@ void add_want(std::vector<transport::Want>& wants, int peer, unsigned interest) 
 
 }  // namespace
 
-Pump::Pump(transport::Mesh& mesh, backend::Interrupt& interrupt)
-    : mesh_(mesh), interrupt_(interrupt), may_spin_(cores_suffice(mesh)) {}
+Pump::Pump(transport::Mesh& mesh, const std::vector<int>& ranks, backend::Interrupt& interrupt)
+    : mesh_(mesh), ranks_(ranks), interrupt_(interrupt), may_spin_(cores_suffice(mesh)) {}
 
 Result<std::size_t> Pump::send_some(Send& send, const std::vector<Receive>& receives) {
   const std::size_t limit = limit_of(send, receives);
@@ -103,7 +103,7 @@ Status Pump::run(std::vector<Send>& sends, std::vector<Receive>& receives, const
     const Receive* receive = first_open(receives);
     const Send* send = first_open(sends);
     if (receive == nullptr && send == nullptr) break;
-    waited_for_ = receive != nullptr ? receive->peer : send->peer;
+    waited_for_ = world(receive != nullptr ? receive->peer : send->peer);
     if (interrupt_.raised()) return {Code::kAborted, call.what.name() + " was interrupted", mesh_.rank};
     auto moved = move_some(transfers);
     if (!moved) return moved.status();
@@ -125,10 +125,11 @@ Status Pump::run(std::vector<Send>& sends, std::vector<Receive>& receives, const
 Status Pump::sleep(Transfers transfers, const backend::Call& call) {
   wants_.clear();
   for (const auto& send : transfers.sends) {
-    if (send.sent < limit_of(send, transfers.receives)) add_want(wants_, send.peer, transport::kCanSend);
+    if (send.sent < limit_of(send, transfers.receives))
+      add_want(wants_, world(send.peer), transport::kCanSend);
   }
   for (const auto& receive : transfers.receives) {
-    if (is_open(receive)) add_want(wants_, receive.peer, transport::kCanRecv);
+    if (is_open(receive)) add_want(wants_, world(receive.peer), transport::kCanRecv);
   }
   const auto woken = transport::wait_any(mesh_, wants_, interrupt_.fd(), interrupt_.next_wake(call.deadline));
   if (!woken) return woken.status();
@@ -141,7 +142,7 @@ Status Pump::timed_out(Transfers transfers, const backend::Call& call) const {
   const Receive* receive = first_open(transfers.receives);
   const Send* send = first_open(transfers.sends);
   if (receive == nullptr && send == nullptr) return Status::ok();  // the last byte came with the deadline
-  const int peer = receive != nullptr ? receive->peer : send->peer;
+  const int peer = world(receive != nullptr ? receive->peer : send->peer);
   const auto& host = mesh_.hosts[static_cast<std::size_t>(peer)];
   auto seconds = std::to_string(call.timeout_s);
   seconds.resize(seconds.find('.') + 3);

@@ -37,8 +37,8 @@ struct Receive {
 
 class Pump {
  public:
-  // Both must outlive the pump.
-  Pump(transport::Mesh& mesh, backend::Interrupt& interrupt);
+  // All must outlive the pump; `ranks` are the numbers in the mesh of the peers that it is called with.
+  Pump(transport::Mesh& mesh, const std::vector<int>& ranks, backend::Interrupt& interrupt);
 
   // Runs until all is sent and received. kCollectiveTimeout names the peer it waited for.
   [[nodiscard]] Status run(std::vector<Send>& sends, std::vector<Receive>& receives,
@@ -58,9 +58,13 @@ class Pump {
   [[nodiscard]] Result<std::size_t> move_some(Transfers transfers);
   [[nodiscard]] Status sleep(Transfers transfers, const backend::Call& call);
   [[nodiscard]] Status timed_out(Transfers transfers, const backend::Call& call) const;
-  [[nodiscard]] transport::Link& link(int peer) { return *mesh_.links[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] int world(int peer) const { return ranks_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] transport::Link& link(int peer) {
+    return *mesh_.links[static_cast<std::size_t>(world(peer))];
+  }
 
   transport::Mesh& mesh_;
+  const std::vector<int>& ranks_;
   backend::Interrupt& interrupt_;
   bool may_spin_;
   int waited_for_ = -1;

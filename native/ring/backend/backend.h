@@ -5,6 +5,7 @@
 
 #include <cstddef>  // for byte
 #include <cstdint>  // for uint64_t
+#include <memory>   // for unique_ptr
 #include <string>   // for string
 #include <vector>   // for vector
 
@@ -79,6 +80,13 @@ class Backend {
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
   [[nodiscard]] virtual std::string host_of(int rank) const = 0;
+  // The number of one of these ranks among all ranks of the run: what failures name.
+  [[nodiscard]] virtual int world_rank(int rank) const noexcept = 0;
+
+  // The collectives of some of these ranks, numbered anew in the given order; null on a rank that is not
+  // among them. All ranks of this group call it in the same order. Shares links and memory with this one,
+  // which must outlive it.
+  [[nodiscard]] virtual Result<std::unique_ptr<Backend>> split(const std::vector<int>& ranks) = 0;
 
   [[nodiscard]] virtual Status allreduce(const Reduction& what, std::uint64_t count, const Call& call) = 0;
   // `send` holds the parts of all ranks; `recv` gets the own part, counts[rank] elements.

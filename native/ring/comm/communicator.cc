@@ -17,6 +17,10 @@ Operation make_reduction(Kind kind, const backend::Reduction& what, Options opti
   operation.op = what.op;
   operation.send = what.send;
   operation.recv = what.recv;
+  operation.prescale = what.prescale;
+  operation.postscale = what.postscale;
+  operation.wire = what.wire;
+  operation.residual = what.residual;
   return operation;
 }
 
@@ -84,10 +88,40 @@ Result<Communicator> Communicator::start(transport::Mesh mesh) {
   }
   auto engine = Engine::start(std::move(mesh));
   if (!engine) return engine.status();
-  Communicator communicator(std::move(engine).value());
+  auto shared = std::move(engine).value();
+  const GroupPtr world = shared->world();
+  Communicator communicator(std::move(shared), world, true);
   communicator.transports_ = std::move(transports);
   communicator.reasons_ = std::move(reasons);
   return communicator;
+}
+
+Result<std::optional<Communicator>> Communicator::new_group(const std::vector<int>& ranks, Options options,
+                                                            const Engine::Check* give_up) {
+  std::unique_ptr<backend::Backend> made;
+  std::uint32_t id = 0;
+  Operation operation = make(Kind::kNewGroup, DType::kUint8, options);
+  operation.counts.assign(ranks.begin(), ranks.end());
+  operation.body = [&](backend::Backend& parent, const backend::Interrupt&, const backend::Call& call) {
+    RING_TRY(parent.barrier(call));  // nobody uses the group before all have agreed on it
+    auto split = parent.split(ranks);
+    if (!split) return split.status();
+    made = std::move(split).value();
+    id = static_cast<std::uint32_t>(call.what.hash());  // of parent, number and ranks: the same on all
+    return Status::ok();
+  };
+  RING_TRY(run(std::move(operation), give_up));
+  if (!made) return std::optional<Communicator>();
+  auto group = std::make_shared<Group>(id, std::move(made));
+  engine_->keep(group);
+  Communicator communicator(engine_, std::move(group), false);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto transport = transports_.find(ranks[i]);
+    const auto reason = reasons_.find(ranks[i]);
+    if (transport != transports_.end()) communicator.transports_[static_cast<int>(i)] = transport->second;
+    if (reason != reasons_.end()) communicator.reasons_[static_cast<int>(i)] = reason->second;
+  }
+  return std::optional<Communicator>(std::move(communicator));
 }
 
 }  // namespace ring::comm

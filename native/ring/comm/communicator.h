@@ -4,6 +4,7 @@
 
 #include <map>          // for map
 #include <memory>       // for shared_ptr
+#include <optional>     // for optional
 #include <string>       // for string
 #include <string_view>  // for string_view
 #include <utility>      // for move
@@ -77,23 +78,34 @@ class Communicator {
   }
   [[nodiscard]] Submitted barrier(Options options) { return submit(barrier_of(options)); }
 
+  // A communicator of some of these ranks, numbered in the given order; none on a rank that is not among
+  // them. All ranks call it alike. It shares sockets and memory with this one and ends with it: a failure of
+  // one is a failure of both.
+  [[nodiscard]] Result<std::optional<Communicator>> new_group(const std::vector<int>& ranks, Options options,
+                                                              const Engine::Check* give_up = nullptr);
+
   void abort(const std::string& reason) { engine_->abort(reason); }
   // Like abort, for a failure that has a code and a rank to blame.
   void fail(const Status& cause) { engine_->fail(cause); }
   // Ok while alive, then the first cause.
   [[nodiscard]] Status failure() const { return engine_->failure(); }
-  void close() { engine_->close(); }
+  // Leaves the ring; a group of some ranks ends with the ring only.
+  void close() {
+    if (is_world_) engine_->close();
+  }
   [[nodiscard]] bool is_forked() const noexcept { return engine_->is_forked(); }
   [[nodiscard]] Engine& engine() noexcept { return *engine_; }
 
  private:
-  explicit Communicator(std::shared_ptr<Engine> engine)
-      : engine_(std::move(engine)), group_(engine_->world()) {}
+  using Texts = std::map<int, std::string>;  // by peer
+  Communicator(std::shared_ptr<Engine> engine, GroupPtr group, bool is_world)
+      : engine_(std::move(engine)), group_(std::move(group)), is_world_(is_world) {}
 
   std::shared_ptr<Engine> engine_;
   GroupPtr group_;
-  std::map<int, std::string> transports_;
-  std::map<int, std::string> reasons_;
+  bool is_world_;
+  Texts transports_;
+  Texts reasons_;
 };
 
 }  // namespace ring::comm

@@ -113,6 +113,11 @@ Status Engine::wait_for(const backend::Work& work, const Check* give_up) {
   return work.status();
 }
 
+void Engine::keep(GroupPtr group) {
+  const std::lock_guard lock(mutex_);
+  groups_.push_back(std::move(group));
+}
+
 void Engine::abort(const std::string& reason) {
   if (!is_forked()) fail(own_end("aborted: " + reason));
 }

@@ -36,6 +36,9 @@ class Engine {
   // The group of all ranks.
   [[nodiscard]] const GroupPtr& world() const noexcept { return world_; }
 
+  // Keeps a new group of ranks for as long as the engine lives.
+  void keep(GroupPtr group);
+
   // Queues; what the operation looks at, but for its label, must live until the work is done.
   [[nodiscard]] Result<backend::WorkPtr> submit(Group& group, Operation operation);
   // Runs to the end. `give_up` (may be null) is asked now and then while it waits; true aborts the engine, so
@@ -92,8 +95,9 @@ class Engine {
   std::deque<TaskPtr> queue_;
   bool is_busy_ = false;  // somebody executes: the owner of all backends
   bool closing_ = false;
-  Status stop_;     // why this rank itself stops
-  Status failure_;  // the first failure of all
+  Status stop_;                   // why this rank itself stops
+  Status failure_;                // the first failure of all
+  std::vector<GroupPtr> groups_;  // beside the world
   Recorder recorder_;
 
   std::mutex join_mutex_;

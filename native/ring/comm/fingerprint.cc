@@ -40,6 +40,15 @@ std::string label_of(const Header& header) {
   return std::string(header.label.data(), size) + (header.label_size > kLabelBytes ? "..." : "");
 }
 
+std::string change_of(const Header& header) {
+  std::string text;
+  if (header.prescale != 1) text += ", prescale " + std::to_string(header.prescale);
+  if (header.postscale != 1) text += ", postscale " + std::to_string(header.postscale);
+  const bool is_mixed = header.kind == Kind::kGroupedAllreduce;
+  if (!is_mixed && header.wire != header.dtype) text += std::string(", sent as ") + name_of(header.wire);
+  return text;
+}
+
 std::string name_of_side(const Side& side) {
   return "rank " + std::to_string(side.rank) + (side.host.empty() ? "" : " on " + side.host) + " calls " +
          describe(side.header);
@@ -89,6 +98,11 @@ Header header_of(const Operation& operation) {
   header.count = total_count(operation);
   header.counts_hash = hash_counts(operation);
   header.group = operation.group;
+  if (reduces(operation.kind)) {
+    header.prescale = operation.prescale;
+    header.postscale = operation.postscale;
+    header.wire = wire_of(operation);
+  }
   header.label_hash = hash_bytes(operation.label.data(), operation.label.size());
   header.label_size = static_cast<std::uint32_t>(std::min<std::size_t>(operation.label.size(), UINT32_MAX));
   operation.label.copy(header.label.data(), kLabelBytes);
@@ -100,9 +114,10 @@ std::string describe(const Header& header) {
   if (header.label_size > 0) text += " '" + label_of(header) + "'";
   if (header.kind == Kind::kBarrier) return text;
   const bool is_mixed = header.kind == Kind::kGroupedAllreduce;
-  text += std::string(" (") + (is_mixed ? "elements" : name_of(header.dtype));
+  const bool is_ranks = header.kind == Kind::kNewGroup;
+  text += std::string(" (") + (is_ranks ? "ranks" : is_mixed ? "elements" : name_of(header.dtype));
   if (header.kind != Kind::kAlltoall) text += " x " + std::to_string(header.count);
-  if (reduces(header.kind)) text += std::string(", ") + name_of(header.op);
+  if (reduces(header.kind)) text += std::string(", ") + name_of(header.op) + change_of(header);
   if (header.kind == Kind::kBroadcast) text += ", root " + std::to_string(header.root);
   return text + ")";
 }
@@ -117,11 +132,12 @@ Status Fingerprint::compare(int rank, Bytes theirs) const {
   if (theirs.size == sizeof header_ && std::memcmp(&header_, theirs.data, sizeof header_) == 0) return {};
   Header other;
   std::memcpy(&other, theirs.data, std::min(theirs.size, sizeof other));
-  const Side them{other, rank, backend_.host_of(rank)};
+  const Side them{other, backend_.world_rank(rank), backend_.host_of(rank)};
   if (other.magic != kMagic) return no_header(them);
-  const Side us{header_, backend_.rank(), backend_.host_of(backend_.rank())};
+  const int mine = backend_.rank();
+  const Side us{header_, backend_.world_rank(mine), backend_.host_of(mine)};
   // Of two, nobody can tell who deviates: both blame the higher number.
-  return mismatch(us, them, backend_.size() == 2 && us.rank > rank ? us : them);
+  return mismatch(us, them, backend_.size() == 2 && us.rank > them.rank ? us : them);
 }
 
 Status agree(const Side& previous, const Side& mine, const Side& next) {

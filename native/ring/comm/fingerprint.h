@@ -12,7 +12,7 @@
 
 namespace ring::comm {
 
-inline constexpr std::size_t kLabelBytes = 192;
+inline constexpr std::size_t kLabelBytes = 176;
 
 // Wire format, version 1: little endian, no padding. Change it together with the protocol version.
 struct Header {
@@ -20,15 +20,17 @@ struct Header {
   std::uint64_t count = 0;        // elements of all parts
   std::uint64_t counts_hash = 0;  // of the parts
   std::uint64_t label_hash = 0;
+  double prescale = 1;
+  double postscale = 1;
   std::uint32_t label_size = 0;
   std::int32_t root = kNoRoot;
   std::uint32_t magic = 0;
   Kind kind = Kind::kBarrier;
   DType dtype = DType::kUint8;
   ReduceOp op = ReduceOp::kSum;
-  std::uint8_t reserved = 0;
+  DType wire = DType::kUint8;
   std::uint32_t group = 0;  // which set of ranks
-  std::uint32_t reserved_too = 0;
+  std::uint32_t reserved = 0;
   std::array<char, kLabelBytes> label{};  // the first bytes of it, for people
 };
 static_assert(sizeof(Header) == backend::kHeaderBytes, "the header must have no padding");

@@ -30,6 +30,11 @@ std::size_t end_of_run(const std::vector<Member>& members, std::size_t first) {
   return last;
 }
 
+backend::Reduction reduction_of(const Operation& operation, const Member& member) {
+  return {member.send,        member.recv,         member.dtype, operation.op,
+          operation.prescale, operation.postscale, member.dtype, nullptr};
+}
+
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
   if (size > 0) std::memcpy(to, from, size);
 }
@@ -60,12 +65,16 @@ Status Group::agree(const Fingerprint& fingerprint, const backend::Call& call) {
                                   MutableBytes(&next, sizeof next), call));
   const int before = (rank_ + size_ - 1) % size_;
   const int after = (rank_ + 1) % size_;
-  return comm::agree({previous, before, backend_->host_of(before)}, {mine, rank_, backend_->host_of(rank_)},
-                     {next, after, backend_->host_of(after)});
+  const auto side = [this](const Header& header, int rank) {
+    return Side{header, backend_->world_rank(rank), backend_->host_of(rank)};
+  };
+  return comm::agree(side(previous, before), side(mine, rank_), side(next, after));
 }
 
 Status Group::dispatch(const Operation& operation, const backend::Call& call) {
-  const backend::Reduction reduction{operation.send, operation.recv, operation.dtype, operation.op};
+  const backend::Reduction reduction{operation.send,     operation.recv,     operation.dtype,
+                                     operation.op,       operation.prescale, operation.postscale,
+                                     wire_of(operation), operation.residual};
   switch (operation.kind) {
     case Kind::kAllreduce:
       return backend_->allreduce(reduction, operation.count, call);
@@ -82,8 +91,10 @@ Status Group::dispatch(const Operation& operation, const backend::Call& call) {
       return allreduce_members(operation, call);
     case Kind::kBarrier:
       return backend_->barrier(call);
+    case Kind::kNewGroup:
+      break;  // has a body
   }
-  return {Code::kInternal, "unknown collective"};
+  return {Code::kInternal, "a collective without a body"};
 }
 
 Status Group::allgather(const Operation& operation, const backend::Call& call) {
@@ -105,7 +116,7 @@ Status Group::allreduce_members(const Operation& operation, const backend::Call&
       RING_TRY(allreduce_fused(operation, first, last, call));
     } else {
       const auto& one = members[first];
-      RING_TRY(backend_->allreduce({one.send, one.recv, one.dtype, operation.op}, one.count, call));
+      RING_TRY(backend_->allreduce(reduction_of(operation, one), one.count, call));
     }
     first = last;
   }
@@ -123,8 +134,8 @@ Status Group::allreduce_fused(const Operation& operation, std::size_t first, std
     offset += bytes_of(operation.members[i]);
   }
   const DType dtype = operation.members[first].dtype;
-  RING_TRY(
-      backend_->allreduce({fused_.data(), fused_.data(), dtype, operation.op}, total / size_of(dtype), call));
+  const Member all{fused_.data(), fused_.data(), total / size_of(dtype), dtype};
+  RING_TRY(backend_->allreduce(reduction_of(operation, all), all.count, call));
   offset = 0;
   for (std::size_t i = first; i < last; ++i) {
     copy_bytes(operation.members[i].recv, fused_.data() + offset, bytes_of(operation.members[i]));

@@ -1,5 +1,7 @@
 #include "ring/comm/operation.h"
 
+#include <cmath>    // for isfinite
+#include <cstdint>  // for int64_t
 #include <numeric>  // for accumulate
 #include <string>   // for string, to_string
 
@@ -36,6 +38,44 @@ Status check_types(const Operation& operation) {
   for (const auto& member : operation.members) RING_TRY(check_dtype(operation, member.dtype));
   if (reduces(operation.kind) && static_cast<int>(operation.op) >= kNumReduceOps) {
     return refuse(operation, "unknown op code " + std::to_string(static_cast<int>(operation.op)));
+  }
+  return Status::ok();
+}
+
+Status check_scaling(const Operation& operation, DType dtype) {
+  if (operation.prescale == 1 && operation.postscale == 1) return Status::ok();
+  if (!std::isfinite(operation.prescale) || !std::isfinite(operation.postscale)) {
+    return refuse(operation, "prescale and postscale must be finite");
+  }
+  if (is_floating(dtype)) return Status::ok();
+  return refuse(operation, std::string(name_of(dtype)) +
+                               " cannot be scaled: the products would be rounded to integers; cast to a "
+                               "floating type, or scale by hand");
+}
+
+Status check_change(const Operation& operation) {
+  if (!reduces(operation.kind)) return Status::ok();
+  for (const auto& member : operation.members) RING_TRY(check_scaling(operation, member.dtype));
+  if (operation.kind == Kind::kGroupedAllreduce) return Status::ok();
+  RING_TRY(check_scaling(operation, operation.dtype));
+  if (wire_of(operation) == operation.dtype) return Status::ok();
+  const bool is_half = wire_of(operation) == DType::kFloat16 || wire_of(operation) == DType::kBFloat16;
+  if (operation.dtype == DType::kFloat32 && is_half) return Status::ok();
+  return refuse(operation, std::string(name_of(operation.dtype)) + " cannot travel as " +
+                               name_of(wire_of(operation)) + ": only float32 can, as float16 or bfloat16");
+}
+
+// The ranks of a new group: known ones, each once.
+Status check_ranks(const Operation& operation, int size) {
+  if (operation.counts.empty()) return refuse(operation, "needs at least one rank");
+  std::vector<bool> taken(static_cast<std::size_t>(size));
+  for (const auto rank : operation.counts) {
+    if (rank >= taken.size()) {
+      return refuse(operation, "rank " + std::to_string(static_cast<std::int64_t>(rank)) + " is outside 0.." +
+                                   std::to_string(size - 1));
+    }
+    if (taken[rank]) return refuse(operation, "rank " + std::to_string(rank) + " is given twice");
+    taken[rank] = true;
   }
   return Status::ok();
 }
@@ -112,6 +152,8 @@ const char* name_of(Kind kind) noexcept {
       return "alltoall";
     case Kind::kGroupedAllreduce:
       return "grouped allreduce";
+    case Kind::kNewGroup:
+      return "new group";
   }
   return "unknown collective";
 }
@@ -122,12 +164,14 @@ bool reduces(Kind kind) noexcept {
 
 std::uint64_t total_count(const Operation& operation) noexcept {
   if (operation.kind == Kind::kAlltoall) return 0;
+  if (operation.kind == Kind::kNewGroup) return operation.counts.size();
   std::uint64_t total = operation.count + sum(operation.counts);
   for (const auto& member : operation.members) total += member.count;
   return total;
 }
 
 std::uint64_t payload_bytes(const Operation& operation) noexcept {
+  if (operation.kind == Kind::kNewGroup) return 0;
   std::uint64_t bytes = (operation.count + sum(operation.counts)) * size_of(operation.dtype);
   for (const auto& member : operation.members) bytes += member.count * size_of(member.dtype);
   return bytes;
@@ -136,7 +180,9 @@ std::uint64_t payload_bytes(const Operation& operation) noexcept {
 Status check(const Operation& operation, int rank, int size) {
   if (!(operation.timeout_s > 0)) return refuse(operation, "timeout_s must be above 0");  // refuses NaN too
   if (operation.kind == Kind::kBarrier) return Status::ok();
+  if (operation.kind == Kind::kNewGroup) return check_ranks(operation, size);
   RING_TRY(check_types(operation));
+  RING_TRY(check_change(operation));
   RING_TRY(check_counts(operation, rank, size));
   if (operation.kind == Kind::kBroadcast && (operation.root < 0 || operation.root >= size)) {
     return refuse(operation,

@@ -5,6 +5,7 @@
 #include <cstddef>      // for byte
 #include <cstdint>      // for uint8_t, uint64_t
 #include <functional>   // for function
+#include <optional>     // for optional
 #include <string>       // for string
 #include <string_view>  // for string_view
 #include <vector>       // for vector
@@ -25,8 +26,9 @@ enum class Kind : std::uint8_t {
   kBarrier = 4,
   kAlltoall = 5,
   kGroupedAllreduce = 6,
+  kNewGroup = 7,
 };
-inline constexpr int kNumKinds = 7;
+inline constexpr int kNumKinds = 8;
 
 [[nodiscard]] const char* name_of(Kind kind) noexcept;
 
@@ -62,8 +64,13 @@ struct Operation {
   int root = kNoRoot;
   const std::byte* send = nullptr;
   std::byte* recv = nullptr;
-  std::uint64_t count = 0;      // elements: allreduce and broadcast
-  backend::Counts counts;       // elements by rank: allgather, reducescatter, what alltoall sends
+  std::uint64_t count = 0;  // elements: allreduce and broadcast
+  double prescale = 1;
+  double postscale = 1;
+  std::optional<DType> wire;  // what float32 travels as between hosts; none: as it is
+  float* residual = nullptr;
+  backend::Counts
+      counts;  // elements by rank: allgather, reducescatter, what alltoall sends; new group: its ranks
   backend::Counts recv_counts;  // elements by rank: what alltoall receives
   std::vector<Member> members;  // grouped allreduce
   double timeout_s = 0;
@@ -75,6 +82,9 @@ struct Operation {
 };
 
 [[nodiscard]] bool reduces(Kind kind) noexcept;
+[[nodiscard]] inline DType wire_of(const Operation& operation) noexcept {
+  return operation.wire.value_or(operation.dtype);
+}
 // Elements that all ranks agree on; 0 where they need not (alltoall).
 [[nodiscard]] std::uint64_t total_count(const Operation& operation) noexcept;
 // Bytes of the caller's data, for statistics.
