@@ -39,6 +39,7 @@ class CommConfig:
         "", "Identity of this host: ranks with equal ones share memory; empty finds it out."
     )
     bucket_bytes: int = setting(4 << 20, "Bytes of gradients that are fused into one allreduce.")
+    timeline: str = setting("", "Folder for a Chrome trace of each rank's collectives; empty writes none.")
 
 
 @dataclass(frozen=True)

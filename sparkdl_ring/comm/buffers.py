@@ -7,38 +7,52 @@ torch is recognised by what its tensors can do and is never imported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sparkdl_ring.comm.dtypes import DType, dtype_named
+from sparkdl_ring.comm.dtypes import DTYPES, DType, dtype_named
 from sparkdl_ring.errors import ConfigError
 
 Array = npt.NDArray[Any]
+Like = Callable[[tuple[int, ...]], tuple[Any, Array]]
+
+# NumPy's own types, in this machine's byte order: the quick way.
+_NATIVE = {np.dtype(d.name): d for d in DTYPES.values() if not d.plain}
 
 
-@dataclass(frozen=True)
 class Operand:
     """The caller's memory.
 
     Args:
-        view: The memory as an array with the caller's shape and strides (bfloat16 and float8 as plain words).
+        view: The memory as an array with the caller's shape and strides (bfloat16 as two plain bytes).
         dtype: Element type.
         like: Makes a result of the caller's kind and the given shape, with the view to fill it through.
         tensor_grad: Whether autograd of the caller's framework watches this memory and would miss a change.
     """
 
-    view: Array
-    dtype: DType
-    like: Callable[[tuple[int, ...]], tuple[Any, Array]]
-    tensor_grad: bool = False
+    __slots__ = ("_like", "dtype", "tensor_grad", "view")
+
+    def __init__(
+        self, view: Array, dtype: DType, like: Like | None = None, tensor_grad: bool = False
+    ) -> None:
+        self.view = view
+        self.dtype = dtype
+        self._like = like
+        self.tensor_grad = tensor_grad
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The caller's shape."""
         return self.view.shape
+
+    def like(self, shape: tuple[int, ...]) -> tuple[Any, Array]:
+        """A new array of the caller's kind, and the view to fill it through."""
+        if self._like is not None:
+            return self._like(shape)
+        fresh: Array = np.empty(shape, self.view.dtype)
+        return fresh, fresh
 
     def dense(self) -> Array:
         """The memory in C order: the view itself where it is so already, else a copy."""
@@ -50,9 +64,12 @@ class Operand:
         Raises:
             ConfigError: It is read-only, its elements share memory, or autograd would miss the change.
         """
-        if not self.view.flags.writeable:
+        flags = self.view.flags
+        if not flags.writeable:
             raise ConfigError("the array is read-only: use the variant that returns a new array, or copy it")
-        if any(n > 1 and stride == 0 for n, stride in zip(self.view.shape, self.view.strides, strict=True)):
+        if not flags.c_contiguous and any(
+            n > 1 and stride == 0 for n, stride in zip(self.view.shape, self.view.strides, strict=True)
+        ):
             raise ConfigError(
                 "elements of the array share memory (an expanded or broadcast view): copy it first"
             )
@@ -65,7 +82,8 @@ class Operand:
 
 def is_dense(view: Array) -> bool:
     """True when the memory can be handed over by its first address and a count."""
-    return bool(view.flags.c_contiguous and view.flags.aligned)
+    flags = view.flags
+    return bool(flags.c_contiguous and flags.aligned)
 
 
 def operand(array: Any) -> Operand:
@@ -74,6 +92,10 @@ def operand(array: Any) -> Operand:
     Raises:
         ConfigError: Its kind, dtype, byte order or device cannot be used; the message names it.
     """
+    if type(array) is np.ndarray:
+        known = _NATIVE.get(array.dtype)
+        if known is not None:
+            return Operand(array, known)
     if isinstance(array, np.ma.MaskedArray):
         raise ConfigError("masked arrays are not supported: the mask would be lost; use .filled() first")
     if isinstance(array, np.ndarray | np.generic):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparkdl_ring.comm import objects, shares
-from sparkdl_ring.comm.buffers import operand, result_in
+from sparkdl_ring.comm import groups, objects, shares
+from sparkdl_ring.comm import timeline as chrome
+from sparkdl_ring.comm.buffers import Operand, operand
 from sparkdl_ring.comm.dtypes import UINT8
-from sparkdl_ring.comm.submit import Call, Submitter
-from sparkdl_ring.comm.work import Work
+from sparkdl_ring.comm.reductions import Reductions
+from sparkdl_ring.comm.submit import Call
 from sparkdl_ring.errors import ConfigError
 from sparkdl_ring.world import World
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_S = 300.0
 
 
-class Communicator:
+class Communicator(Reductions):
     """The ranks of one run, connected.
 
     All ranks call the same collectives in the same order; each call is checked (operation, dtype, count,
@@ -34,7 +38,9 @@ class Communicator:
     strides are kept and bytes outside a slice stay untouched. Autograd does not see a collective: results
     carry no gradient, and leaf tensors that require one (parameters) change as under ``torch.no_grad()``.
 
-    One thread at a time may call; a progress thread of the native module does the work. In every method
+    One thread at a time may call. A blocking collective runs in the calling thread while no submitted one is
+    under way, else behind those on a progress thread; Ctrl-C ends a blocking one and, with it, the
+    communicator on all ranks (``Work.wait`` only stops waiting). In every method
     ``name`` is shown in errors and must be the same on all ranks, and ``timeout_s`` is the longest wait for a
     peer, in seconds (default: the communicator's own).
 
@@ -43,6 +49,8 @@ class Communicator:
         world: Own place.
         timeout_s: Longest wait for a peer inside one collective, in seconds.
         reasons: Why each transport was chosen, by peer rank.
+        places: What tells the hosts of all ranks apart, by rank.
+        timeline: Folder that gets a Chrome trace of this rank when it closes; empty: none.
     """
 
     def __init__(
@@ -51,74 +59,30 @@ class Communicator:
         world: World,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         reasons: Mapping[int, str] | None = None,
+        places: Sequence[str] = (),
+        timeline: str = "",
     ) -> None:
         if (native.rank, native.size) != (world.rank, world.size):
             raise ConfigError(
                 f"rank {native.rank} of {native.size} is not the place {world.rank} of {world.size}"
             )
-        self._native = native
-        self._submit = Submitter(native)
-        self.world = world
-        self.timeout_s = timeout_s
+        super().__init__(native, world, timeout_s)
         self.reasons = dict(reasons or {})
-
-    @property
-    def rank(self) -> int:
-        """Own position, 0 to ``size - 1``."""
-        return self.world.rank
-
-    @property
-    def size(self) -> int:
-        """Number of ranks."""
-        return self.world.size
+        self._places = tuple(places)
+        self._timeline = timeline
+        if timeline:
+            native.trace(chrome.CAPACITY)
 
     @property
     def transports(self) -> dict[int, str]:
         """Peer rank to the name of the transport that leads there, own rank left out."""
         return self._native.transports
 
-    def allreduce(
-        self, array: Any, op: str = "mean", *, out: Any = None, name: str = "", timeout_s: float | None = None
-    ) -> Any:
-        """Reduces ``array`` over all ranks into a new array (or ``out``).
-
-        Args:
-            array: Same shape and dtype on every rank.
-            op: ``sum``, ``mean``, ``min``, ``max`` or ``product``.
-            out: Takes the result; same shape and dtype as ``array``.
-            name: Name of the call.
-            timeout_s: Longest wait for a peer, in seconds.
-
-        Returns:
-            The reduction, the same bits on every rank.
-
-        Raises:
-            ConfigError: The array or the operation cannot be used; nothing was sent.
-            CollectiveError: A peer died, timed out or disagreed.
-        """
-        source = operand(array)
-        result, target = source.like(source.shape) if out is None else result_in(out, source)
-        self._submit.allreduce(source, target, op, self._call(name, timeout_s)).wait()
-        return result
-
-    def allreduce_(
-        self, array: Any, op: str = "mean", *, name: str = "", timeout_s: float | None = None
-    ) -> Any:
-        """Like :meth:`allreduce`, in place; returns ``array``."""
-        source = operand(array)
-        self._submit.allreduce(source, source.writable(), op, self._call(name, timeout_s)).wait()
-        return array
-
-    def allreduce_async_(self, array: Any, op: str = "mean", *, name: str = "") -> Work:
-        """Submits :meth:`allreduce_`; ``array`` holds the result once ``wait`` or ``done`` has said so."""
-        source = operand(array)
-        return self._submit.allreduce(source, source.writable(), op, self._call(name, None))
-
     def broadcast_(self, array: Any, root: int = 0, *, name: str = "", timeout_s: float | None = None) -> Any:
         """Overwrites ``array`` on every rank with rank ``root``'s; returns ``array``."""
         given = operand(array)
         target = given.view if self.rank == root else given.writable()
-        self._submit.broadcast(given, target, root, self._call(name, timeout_s)).wait()
+        self._submit.broadcast(given, target, root, self._call(name, timeout_s))
         return array
 
     def broadcast(self, array: Any, root: int = 0, *, name: str = "", timeout_s: float | None = None) -> Any:
@@ -127,7 +91,7 @@ class Communicator:
         result, target = given.like(given.shape)
         if self.rank == root:
             np.copyto(target, given.view)
-        self._submit.broadcast(given, target, root, self._call(name, timeout_s)).wait()
+        self._submit.broadcast(given, target, root, self._call(name, timeout_s))
         return result
 
     def allgather(self, array: Any, *, name: str = "", timeout_s: float | None = None) -> Any:
@@ -137,41 +101,55 @@ class Communicator:
         """
         given = operand(array)
         rest = given.shape[1:]
-        shape = shares.open_shape(rest) if given.shape else "()"
-        label = self._call(name, timeout_s).label(f"{given.dtype.name}{shape}")
-        call = self._call(label, timeout_s)
+        call = self._rows_call(given, name, timeout_s)
         rows = self._submit.gather_counts(given.shape[0] if given.shape else 1, call)
         result, target = given.like((sum(rows), *rest))
         counts = shares.elements(rows, rest)
-        self._submit.allgather(given.dense(), target, counts, given.dtype, call).wait()
+        self._submit.allgather(given.dense(), target, counts, given.dtype, call)
         return result
 
-    def reducescatter(
-        self, array: Any, op: str = "mean", *, name: str = "", timeout_s: float | None = None
-    ) -> Any:
-        """Reduces ``array`` over all ranks and returns this rank's part of axis 0.
+    def alltoall(
+        self,
+        array: Any,
+        splits: Sequence[int] | None = None,
+        *,
+        name: str = "",
+        timeout_s: float | None = None,
+    ) -> tuple[Any, list[int]]:
+        """Deals the rows of ``array`` out to all ranks, and returns the rows that each has for this one.
 
-        Axis 0 is split as evenly as can be, the larger parts first.
+        Args:
+            array: Its axis 0 is dealt out, rank by rank; the other axes must be alike on all ranks.
+            splits: Rows for each rank; default the same number for each.
+            name: Name of the call.
+            timeout_s: Longest wait for a peer, in seconds.
+
+        Returns:
+            The rows from all ranks in rank order, and how many came from each.
+
+        Raises:
+            ConfigError: The splits do not fit the rows; nothing was sent.
+            CollectiveError: A peer died, timed out or disagreed.
         """
-        source = operand(array)
-        if not source.shape:
-            raise ConfigError("reducescatter needs an axis to split; use allreduce for scalars")
-        rows, rest = shares.split(source.shape[0], self.size), source.shape[1:]
-        result, target = source.like((rows[self.rank], *rest))
-        counts = shares.elements(rows, rest)
-        self._submit.reducescatter(source, target, counts, op, self._call(name, timeout_s)).wait()
-        return result
+        given = operand(array)
+        rows, rest = shares.deal(given.shape, splits, self.size), given.shape[1:]
+        call = self._rows_call(given, name, timeout_s)
+        coming = self._submit.exchange_counts(rows, call)
+        result, target = given.like((sum(coming), *rest))
+        sent, received = shares.elements(rows, rest), shares.elements(coming, rest)
+        self._submit.alltoall(given.dense(), sent, target, received, given.dtype, call)
+        return result, coming
 
     def barrier(self, *, name: str = "", timeout_s: float | None = None) -> None:
         """Returns when every rank has called it."""
-        self._submit.barrier(self._call(name, timeout_s)).wait()
+        self._submit.barrier(self._call(name, timeout_s))
 
     def allgather_object(self, value: Any, *, timeout_s: float | None = None) -> list[Any]:
         """Returns the picklable ``value`` of every rank, by rank."""
         mine, call = objects.encode(value), self._call("objects", timeout_s)
         lengths = self._submit.gather_counts(mine.size, call)
         everyone = np.empty(sum(lengths), np.uint8)
-        self._submit.allgather(mine, everyone, lengths, UINT8, call).wait()
+        self._submit.allgather(mine, everyone, lengths, UINT8, call)
         return objects.decode_all(everyone, lengths)
 
     def broadcast_object(self, value: Any, root: int = 0, *, timeout_s: float | None = None) -> Any:
@@ -183,14 +161,65 @@ class Communicator:
         self.broadcast_(data, root, name="object", timeout_s=timeout_s)
         return objects.decode(data)
 
+    def new_group(
+        self, ranks: Sequence[int], *, name: str = "", timeout_s: float | None = None
+    ) -> Communicator | None:
+        """A communicator of some of these ranks; all ranks call it alike.
+
+        It shares sockets and memory with this one: it costs no new connection, ends with this one, and a
+        failure of one is a failure of both. Groups may overlap; those that do must be used in one order.
+
+        Args:
+            ranks: Its members, numbered from 0 in this order.
+            name: Name of the call.
+            timeout_s: Longest wait for a peer, in seconds.
+
+        Returns:
+            The communicator, or ``None`` on a rank that is no member.
+
+        Raises:
+            ConfigError: A rank is unknown or given twice; nothing was sent.
+            CollectiveError: A peer died, timed out or gave other ranks.
+        """
+        call = self._call(name, timeout_s)
+        native = self._native.new_group(list(ranks), call.timeout_s, call.name)
+        if native is None:
+            return None
+        places = [self._places[rank] for rank in ranks] if self._places else []
+        world = groups.place_in(self.world, ranks, places)
+        reasons = {i: self.reasons[rank] for i, rank in enumerate(ranks) if rank in self.reasons}
+        return Communicator(native, world, self.timeout_s, reasons, places)
+
+    def stats(self) -> dict[str, dict[str, float]]:
+        """By kind of collective: calls, bytes, total_s, wait_s (for peers), reduce_s; all groups together."""
+        return self._native.stats()
+
+    def recent(self) -> list[dict[str, Any]]:
+        """The last 256 operations of this rank, oldest first: for post-mortems, also of a dead ring."""
+        return self._native.recent()
+
+    @contextmanager
+    def trace(self, path: str | os.PathLike[str]) -> Iterator[None]:
+        """Writes the collectives of a block to ``path``, as a Chrome trace of this rank."""
+        self._native.trace(chrome.CAPACITY)
+        try:
+            yield
+        finally:
+            self._native.trace(0)
+            chrome.write(path, self._native.take_trace(), self.rank, self.world.host)
+
     def abort(self, reason: str) -> None:
         """Tells every peer why this rank ends: all collectives fail everywhere. Never blocks."""
         self._native.abort(reason)
 
     def close(self) -> None:
-        """Leaves and frees everything. Safe to call twice."""
+        """Leaves and frees everything. Safe to call twice. A group ends with that of all ranks."""
         self._native.close()
         self._submit.forget()
+        if self._timeline:
+            folder, self._timeline = self._timeline, ""
+            name = f"{self.world.run_id}-{self.world.generation}-rank{self.rank}.json"
+            chrome.write(Path(folder) / name, self._native.take_trace(), self.rank, self.world.host)
 
     def __enter__(self) -> Communicator:
         return self
@@ -202,5 +231,7 @@ class Communicator:
             self.abort(f"{type(error).__name__}: {error}")
         self.close()
 
-    def _call(self, name: str, timeout_s: float | None) -> Call:
-        return Call(name, self.timeout_s if timeout_s is None else timeout_s)
+    def _rows_call(self, given: Operand, name: str, timeout_s: float | None) -> Call:
+        """A call whose ranks agree on the type and on all axes but the first."""
+        shape = shares.open_shape(given.shape[1:]) if given.shape else "()"
+        return self._call(f"{name} {given.dtype.name}{shape}".lstrip(), timeout_s)

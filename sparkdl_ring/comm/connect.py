@@ -65,7 +65,14 @@ def connect(
     reasons = explain(world.rank, everyone, config.transport, native.transports)
     for peer, reason in reasons.items():
         _log.debug("peer %d by %s", peer, reason)
-    return Communicator(native, greetings_of.placed(world, everyone), config.timeout_s, reasons)
+    return Communicator(
+        native,
+        greetings_of.placed(world, everyone),
+        config.timeout_s,
+        reasons,
+        [g.host_id for g in everyone],
+        config.timeline,
+    )
 
 
 def connect_from_env(
@@ -97,7 +104,10 @@ def in_process(size: int, config: CommConfig | None = None) -> list[Communicator
     chosen = config or CommConfig()
     places = [World(rank, size, local_rank=rank, local_size=size) for rank in range(size)]
     group = zip(inproc_group(size), places, strict=True)
-    return [Communicator(native, world, chosen.timeout_s) for native, world in group]
+    here = ["this process"] * size
+    return [
+        Communicator(native, world, chosen.timeout_s, None, here, chosen.timeline) for native, world in group
+    ]
 
 
 def _connect_alone(world: World, config: CommConfig, driver: Versions | None) -> Communicator:
@@ -106,7 +116,8 @@ def _connect_alone(world: World, config: CommConfig, driver: Versions | None) ->
 
     mine = [greetings_of.greet(world, hosts.host_id(config.host_id), hosts.LOOPBACK, b"")]
     greetings_of.check(mine, driver)
-    return Communicator(inproc_group(1)[0], greetings_of.placed(world, mine), config.timeout_s)
+    placed = greetings_of.placed(world, mine)
+    return Communicator(inproc_group(1)[0], placed, config.timeout_s, None, [placed.host], config.timeline)
 
 
 def _meet(rendezvous: Rendezvous, mine: Greeting, timeout_s: float) -> Sequence[Greeting]:

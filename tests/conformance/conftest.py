@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rings import Ring, connected
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +39,21 @@ def mlflow_home(
     while mlflow.active_run():
         mlflow.end_run()
     mlflow.set_tracking_uri(before)
+
+
+@pytest.fixture(params=["inproc", "shm", "tcp"])
+def transport(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def make_ring(transport: str, tmp_path: Path) -> Iterator[Callable[[int], Ring]]:
+    rings: list[Ring] = []
+
+    def make(size: int) -> Ring:
+        rings.append(connected(transport, size, tmp_path / str(len(rings))))
+        return rings[-1]
+
+    yield make
+    for ring in rings:
+        ring.close()

@@ -4,81 +4,21 @@ from __future__ import annotations
 
 import array
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
+from rings import connected
 
-from sparkdl_ring.comm import Communicator, connect, in_process
-from sparkdl_ring.config import CommConfig
+from sparkdl_ring.comm import Communicator
 from sparkdl_ring.errors import CollectiveError, ConfigError, MismatchError, PeerLostError
-from sparkdl_ring.rendezvous import FileRendezvous
-from sparkdl_ring.world import World
 
-TIMEOUT_S = 20.0
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64", "int16", "uint16", "uint64"]
 REDUCERS = {"sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "product": np.prod}
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-6, "float64": 1e-14}
-
-
-class Ring:
-    """``size`` connected ranks, each played by a thread of its own."""
-
-    def __init__(self, comms: list[Communicator]) -> None:
-        self.comms = comms
-        self.pool = ThreadPoolExecutor(len(comms), thread_name_prefix="rank")
-
-    def each(self, play: Callable[[Communicator], Any]) -> list[Any]:
-        """Results by rank; the first exception by rank is raised."""
-        return [future.result(timeout=TIMEOUT_S) for future in self.start(play)]
-
-    def failures(self, play: Callable[[Communicator], Any]) -> list[BaseException | None]:
-        """Exceptions by rank."""
-        return [future.exception(timeout=TIMEOUT_S) for future in self.start(play)]
-
-    def start(self, play: Callable[[Communicator], Any]) -> list[Any]:
-        return [self.pool.submit(play, comm) for comm in self.comms]
-
-    def close(self) -> None:
-        for comm in self.comms:
-            comm.close()
-        self.pool.shutdown()
-
-
-def connected(transport: str, size: int, folder: Path) -> Ring:
-    config = CommConfig(transport=transport, timeout_s=TIMEOUT_S / 2, connect_timeout_s=TIMEOUT_S / 2)
-    if transport == "inproc":
-        return Ring(in_process(size, config))
-    meet = [FileRendezvous(folder, rank, size, "conformance") for rank in range(size)]
-    with ThreadPoolExecutor(size) as pool:
-        secret = bytes(range(32))
-        joining = [
-            pool.submit(connect, World(r, size, run_id="c"), meet[r], config, secret) for r in range(size)
-        ]
-        return Ring([future.result() for future in joining])
-
-
-@pytest.fixture(params=["inproc", "shm", "tcp"])
-def transport(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def make_ring(transport: str, tmp_path: Path) -> Iterator[Callable[[int], Ring]]:
-    rings: list[Ring] = []
-
-    def make(size: int) -> Ring:
-        rings.append(connected(transport, size, tmp_path / str(len(rings))))
-        return rings[-1]
-
-    yield make
-    for ring in rings:
-        ring.close()
 
 
 def values(dtype: str, count: int, rank: int) -> np.ndarray:
@@ -273,6 +213,15 @@ def test_what_cannot_be_used_is_refused_before_anything_is_sent(make_ring, size)
         "list": lambda c: c.allreduce([1.0, 2.0]),
         "operation 'avg'": lambda c: c.allreduce(np.ones(3), "avg"),
         "root 3": lambda c: c.broadcast(np.ones(3), root=3),
+        "int32 cannot be scaled": lambda c: c.allreduce(np.ones(3, np.int32), "sum", prescale=0.5),
+        "must be finite": lambda c: c.allreduce(np.ones(3), prescale=float("inf")),
+        "float64 cannot travel as": lambda c: c.allreduce(np.ones(3), compress="bf16"),
+        "compress='zip'": lambda c: c.allreduce(np.ones(3, np.float32), compress="zip"),
+        "int64 cannot be scaled": lambda c: c.grouped_allreduce([np.ones(3, int)], prescale=0.5),
+        "do not deal 3 rows": lambda c: c.alltoall(np.ones(3), [1] * c.size + [1]),
+        "axis to deal": lambda c: c.alltoall(np.array(1.0)),
+        "rank 7 is outside": lambda c: c.new_group([7]),
+        "given twice": lambda c: c.new_group([0, 0]),
         "out has": lambda c: c.allreduce(np.ones(3), out=np.ones(4)),
         "axis": lambda c: c.reducescatter(np.array(1.0)),
     }

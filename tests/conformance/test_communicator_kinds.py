@@ -1,0 +1,190 @@
+"""The younger collectives on every transport: alltoall, grouped, scaled, groups of ranks, and the records."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sparkdl_ring.comm import Communicator, in_process
+from sparkdl_ring.config import CommConfig
+from sparkdl_ring.errors import CollectiveError, ConfigError, MismatchError
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_alltoall_deals_uneven_rows(make_ring, size):
+    def play(comm: Communicator) -> Any:
+        splits = [comm.rank + peer for peer in range(size)]  # row p*100 + r goes from r to p
+        rows = np.repeat([100 * peer + comm.rank for peer in range(size)], splits)
+        even = comm.alltoall(torch.arange(2 * size) + 10 * comm.rank)
+        return comm.alltoall(np.stack([rows, -rows], axis=1), splits, name="rows"), even
+
+    for rank, ((got, coming), (even, counts)) in enumerate(make_ring(size).each(play)):
+        counts_from = [peer + rank for peer in range(size)]
+        expected = np.repeat([100 * rank + peer for peer in range(size)], counts_from)
+        np.testing.assert_array_equal(got, np.stack([expected, -expected], axis=1))
+        assert coming == counts_from
+        assert even.tolist() == [10 * p + 2 * rank + i for p in range(size) for i in range(2)]
+        assert counts == [2] * size
+
+
+def test_alltoall_of_other_rows_is_a_mismatch(make_ring):
+    failures = make_ring(2).failures(lambda c: c.alltoall(np.ones((2, 1 + c.rank))))
+    assert all(isinstance(f, MismatchError) for f in failures), failures
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_grouped_allreduce_equals_single_ones(make_ring, size):
+    shapes = [
+        ((3,), "float32"),
+        ((0,), "float32"),
+        ((2, 5), "float32"),
+        ((200_000,), "float32"),
+        ((4,), "int64"),
+    ]
+
+    def play(comm: Communicator) -> Any:
+        arrays = [np.full(shape, comm.rank + i + 1, dtype) for i, (shape, dtype) in enumerate(shapes)]
+        strided = np.full((4, 3), 1.0 + comm.rank).T
+        fresh = comm.grouped_allreduce([*arrays, strided, torch.tensor(2.0)], "sum", name="grads")
+        single = [comm.allreduce(a, "sum") for a in [*arrays, strided]]
+        assert comm.grouped_allreduce_(arrays, "sum") is arrays
+        return fresh, [*single], arrays
+
+    for fresh, single, arrays in make_ring(size).each(play):
+        for a, b in zip(fresh[:-1], single, strict=True):
+            np.testing.assert_array_equal(a, b)
+        for a, b in zip(arrays, single[:-1], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert float(fresh[-1]) == 2.0 * size
+
+
+def test_grouped_members_that_differ_are_a_mismatch(make_ring):
+    failures = make_ring(2).failures(
+        lambda c: c.grouped_allreduce([np.ones(2 + c.rank), np.ones(3 - c.rank)])
+    )
+    assert all(isinstance(f, MismatchError) for f in failures), failures
+
+
+def test_reducescatter_in_place_leaves_the_own_part(make_ring):
+    def play(comm: Communicator) -> Any:
+        data = np.arange(10.0).reshape(5, 2) + comm.rank
+        part = comm.reducescatter_(data, "sum")
+        assert np.shares_memory(part, data)
+        return part
+
+    parts = make_ring(2).each(play)
+    np.testing.assert_array_equal(np.concatenate(parts), 2 * np.arange(10.0).reshape(5, 2) + 1)
+
+
+def test_groups_of_ranks(make_ring):
+    def play(comm: Communicator) -> Any:
+        pair = comm.new_group([2, 0], name="pair")
+        low = comm.new_group([0, 1])
+        found: dict[str, Any] = {"none": (pair is None, low is None)}
+        if pair is not None:
+            found["pair"] = (pair.rank, pair.size, pair.allgather(np.array([comm.rank])).tolist())
+            assert (pair.world.local_rank, pair.world.local_size) == (pair.rank, 2)
+            inner = pair.new_group([1])
+            found["inner"] = inner is not None and float(inner.allreduce(np.array(5.0)))
+        if low is not None:
+            found["low"] = low.broadcast_object(comm.rank, root=1)
+            low.close()  # says nothing to the ring
+        found["world"] = float(comm.allreduce(np.array(1.0), "sum"))
+        return found
+
+    assert make_ring(3).each(play) == [
+        {"none": (False, False), "pair": (1, 2, [2, 0]), "inner": 5.0, "low": 1, "world": 3.0},
+        {"none": (True, False), "low": 1, "world": 3.0},
+        {"none": (False, True), "pair": (0, 2, [2, 0]), "inner": False, "world": 3.0},
+    ]
+
+
+def test_blocking_and_submitted_calls_keep_their_order(make_ring):
+    def play(comm: Communicator) -> Any:
+        value, other = np.ones(1), np.ones(100_000)
+        for _ in range(10):
+            works = [comm.allreduce_async_(value, "sum"), comm.allreduce_async_(other, "mean")]
+            comm.allreduce_(value, "mean")  # after the sum
+            assert all(work.done() for work in works)
+        return float(value[0])
+
+    assert make_ring(2).each(play) == [2.0**10] * 2
+
+
+def test_stats_and_recent_tell_what_was_done(make_ring):
+    def play(comm: Communicator) -> Any:
+        comm.allreduce(np.ones(8, np.float32), name="loss")
+        comm.barrier()
+        return comm.stats(), comm.recent()
+
+    for stats, recent in make_ring(2).each(play):
+        assert (stats["allreduce"]["calls"], stats["allreduce"]["bytes"]) == (1, 32)
+        assert [(row["kind"], row["label"], row["state"]) for row in recent] == [
+            ("allreduce", "loss", "done"),
+            ("barrier", "", "done"),
+        ]
+        assert all(row["inline"] and row["end_ns"] >= row["start_ns"] for row in recent)
+
+
+def test_an_abort_tells_the_last_collective_of_who_gave_up(make_ring):
+    def play(comm: Communicator) -> None:
+        comm.barrier(name="epoch 3")
+        if comm.rank == 1:
+            comm.abort("ValueError: bad row")
+        else:
+            comm.allreduce(np.ones(10))
+
+    failures = make_ring(2).failures(play)
+    assert "barrier #1 'epoch 3'" in str(failures[0])
+    assert "bad row" in str(failures[0])
+
+
+def test_a_dead_ring_still_tells_its_last_operations(make_ring):
+    def play(comm: Communicator) -> Any:
+        with pytest.raises(CollectiveError):
+            comm.barrier(name=f"rank {comm.rank}")
+        comm.close()
+        return comm.recent()[-1]
+
+    for rank, last in enumerate(make_ring(2).each(play)):
+        assert (last["label"], last["state"]) == (f"rank {rank}", "failed")
+
+
+def test_traces_are_chromes(tmp_path):
+    """By a block, and by the setting."""
+    comm = in_process(1, CommConfig(timeline=str(tmp_path / "all")))[0]
+    with comm.trace(tmp_path / "block.json"):
+        comm.allreduce(np.ones(4), name="in")
+    comm.close()
+    events = json.loads((tmp_path / "block.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events] == ["process_name", "allreduce in"]
+    assert events[1]["args"]["bytes"] == 32
+    assert events[1]["dur"] >= 0
+    assert len(list((tmp_path / "all").iterdir())) == 1
+
+
+def test_many_threads_may_share_a_ring_of_one():
+    with in_process(1)[0] as comm:
+        wrong: list[object] = []
+
+        def play() -> None:
+            for _ in range(50):
+                if float(comm.allreduce(np.array(2.0))) != 2.0:
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=play) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+
+
+def test_splits_must_fit():
+    with in_process(1)[0] as comm, pytest.raises(ConfigError, match="do not deal"):
+        comm.alltoall(np.ones(3), [-1])
