@@ -56,6 +56,8 @@ nccl::Group::Fault launch(nccl::Group& group, const Operation& operation, const 
                             operation.recv, in_bytes(operation.recv_counts, operation.dtype), how);
     case Kind::kBarrier:
       return nccl::barrier(group, token, how);
+    case Kind::kNewGroup:
+      break;  // made on the host, then `split`
   }
   return {{Code::kInternal, "unknown collective"}, false};
 }
@@ -84,6 +86,8 @@ Status stage(nccl::Staging& staging, const nccl::Staging::Scene& scene, const Op
     case Kind::kBarrier:
       RING_TRY(scene.backend.barrier(scene.call));
       return staging.finish(scene);
+    case Kind::kNewGroup:
+      break;
   }
   return {Code::kInternal, "unknown collective"};
 }
