@@ -101,8 +101,8 @@ void check_reducescatter(LocalRanks& ranks, const Reduce& reduce, const plan::Pa
     std::copy(given.data(), given.data() + total * element, send.of(index));
     const auto scaling = kernel::scaling_of(reduce.dtype, reduce.op, ranks.size(), 1, 1);
     const TextAgreement what("reducescatter");
-    return local.reducescatter({send.of(index), nullptr, reduce.dtype, reduce.op}, scaling, parts, reduce.wide,
-                               out[index].data(), {what, kLocalPatience});
+    return local.reducescatter({send.of(index), nullptr, reduce.dtype, reduce.op}, scaling, parts,
+                               reduce.wide, out[index].data(), {what, kLocalPatience});
   }));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     CHECK(count_wrong(out[i], reduce, ranks.size(), parts[i].offset) == 0);

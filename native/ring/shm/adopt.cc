@@ -3,14 +3,18 @@
 #include <sys/mman.h>  // for mmap, mremap, munmap
 #include <sys/stat.h>  // for fstat
 
-#include <cerrno>   // for errno
-#include <cstring>  // for memcpy
-#include <fstream>  // for ifstream
-#include <sstream>  // for istringstream
-#include <string>   // for string
+#include <algorithm>  // for none_of
+#include <cerrno>     // for errno
+#include <cstring>    // for memcpy
+#include <fstream>    // for ifstream
+#include <sstream>    // for istringstream
+#include <string>     // for string
+#include <vector>     // for vector
 
 namespace ring::shm {
 namespace {
+
+constexpr const char* kMemfdPath = "/memfd:sparkdl-ring";
 
 struct Mapping {
   std::uint64_t begin = 0;
@@ -37,6 +41,15 @@ bool is_plain(const Mapping& mapping) {
          mapping.rights[3] == 'p' && mapping.inode == 0 && mapping.path.rfind("[stack", 0) != 0;
 }
 
+// Pages that an earlier adoption has left beneath memory that lives on or was freed since: `begin - offset`
+// is not where a whole segment is mapped.
+bool is_left_over(const Mapping& mapping, const std::vector<Mapping>& segments) {
+  if (mapping.rights != "rw-s" || mapping.path != kMemfdPath) return false;
+  return std::none_of(segments.begin(), segments.end(), [&](const Mapping& segment) {
+    return segment.inode == mapping.inode && segment.begin == mapping.begin - mapping.offset;
+  });
+}
+
 Status no_adoption(const std::string& why) {
   return {Code::kInvalidArgument, "this memory cannot be shared with other ranks: " + why};
 }
@@ -47,11 +60,14 @@ Status check_adoptable(const std::byte* address, std::uint64_t bytes) {
   std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
   const std::uint64_t end = at + bytes;
   std::ifstream maps("/proc/self/maps");
+  std::vector<Mapping> segments;
   Mapping mapping;
   for (std::string text; at < end && std::getline(maps, text);) {
-    if (!parse(text, mapping) || mapping.end <= at) continue;
+    if (!parse(text, mapping)) continue;
+    if (mapping.offset == 0 && mapping.path == kMemfdPath) segments.push_back(mapping);
+    if (mapping.end <= at) continue;
     if (mapping.begin > at) break;
-    if (!is_plain(mapping)) {
+    if (!is_plain(mapping) && !is_left_over(mapping, segments)) {
       return no_adoption("it is mapped as " + mapping.rights + " " + mapping.path +
                          ", not as ordinary private memory");
     }
