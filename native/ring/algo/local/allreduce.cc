@@ -15,8 +15,9 @@ using backend::Reduction;
 using kernel::Scaling;
 
 // Everybody reduces everything in the order of members, so all get the same bits.
-void reduce_all(Session& session, const Reduction& what, const Scaling& scaling, std::uint64_t count) {
-  kernel::combine(what.dtype, what.op, session.inputs().data(), session.size(), what.recv, count, scaling);
+void reduce_fetched(Session& session, const Reduction& what, const Scaling& scaling, std::uint64_t count) {
+  const Reducer reducer{what.dtype, what.op, scaling};
+  reducer.run(session.inputs().data(), session.size(), session.index(), what.recv, count);
 }
 
 Status in_lines(Session& session, const Reduction& what, const Scaling& scaling, std::uint64_t count,
@@ -27,7 +28,7 @@ Status in_lines(Session& session, const Reduction& what, const Scaling& scaling,
   for (int member = 0; member < session.size(); ++member) {
     session.inputs()[static_cast<std::size_t>(member)] = session.payload(member);
   }
-  reduce_all(session, what, scaling, count);
+  kernel::combine(what.dtype, what.op, session.inputs().data(), session.size(), what.recv, count, scaling);
   return {};
 }
 
@@ -39,7 +40,7 @@ Status one_shot(Session& session, const Reduction& what, const Scaling& scaling,
     session.inputs()[static_cast<std::size_t>(member)] =
         member == session.index() ? what.send : session.one_shot(member);
   }
-  reduce_all(session, what, scaling, count);
+  reduce_fetched(session, what, scaling, count);
   return {};
 }
 
@@ -59,7 +60,7 @@ Status allreduce(Session& session, const Reduction& what, const Scaling& scaling
                  const Call& call) {
   const std::uint64_t bytes = count * size_of(what.dtype);
   if (bytes <= shm::kPayload) return in_lines(session, what, scaling, count, call);
-  if (bytes <= session.tuning().one_shot_bytes(session.size())) {
+  if (bytes <= session.tuning().one_shot_bytes) {
     return one_shot(session, what, scaling, count, call);
   }
   const Offer mine = offer_for_push(session, what, bytes);

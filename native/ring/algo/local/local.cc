@@ -22,6 +22,8 @@ Local::Local(shm::LocalGroup group, std::vector<int> ranks, backend::Interrupt& 
   tuning.may_probe = settings.probe;
   tuning.slot_stores = settings.slot_stores;
   tuning.push_stores = settings.push_stores;
+  tuning.one_shot_bytes = std::min(settings.one_shot_bytes, shm::kOneShotBytes);
+  if (settings.least_piece_bytes > 0) tuning.least_piece_bytes = settings.least_piece_bytes;
 }
 
 Local::Local(Local&&) noexcept = default;

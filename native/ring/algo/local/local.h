@@ -32,6 +32,8 @@ struct LocalSettings {
   bool use_windows = true;
   bool probe = true;                                    // measure the kind of stores; else:
   kernel::Stores slot_stores = kernel::Stores::kPlain;  // into slots
+  std::size_t one_shot_bytes = 0;                       // allreduce; 0: by the number of ranks
+  std::size_t least_piece_bytes = 0;                    // through slots; 0: the default
   kernel::Stores push_stores = kernel::Stores::kPlain;  // into registered buffers of others
 };
 

@@ -48,6 +48,14 @@ Cores own_cores() {
   return cores;
 }
 
+// Beyond it a second step is cheaper than reading everything of everybody. Where cores are shared a step
+// costs a change of process.
+std::size_t one_shot_bytes(int size, bool crowded) {
+  constexpr std::size_t kKilobyte = 1024;
+  if (crowded) return size <= 4 ? 32 * kKilobyte : 16 * kKilobyte;
+  return size <= 2 ? 16 * kKilobyte : 8 * kKilobyte;
+}
+
 struct Times {
   double plain = 1e9;
   double streaming = 1e9;
@@ -109,6 +117,7 @@ Status open(Session& session, const Call& call) {
   session.waiter().spin(crowded ? shm::Spin::kYield : shm::Spin::kAdaptive);
   auto& tuning = session.tuning();
   tuning.probed = crowded || all.stores != 0;  // on shared cores what was just written is best kept there
+  if (tuning.one_shot_bytes == 0) tuning.one_shot_bytes = one_shot_bytes(session.size(), crowded);
   if (all.stores == 1 + static_cast<std::uint32_t>(Stores::kStreaming) && !crowded) {
     tuning.slot_stores = Stores::kStreaming;
   }

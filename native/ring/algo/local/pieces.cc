@@ -1,15 +1,8 @@
 #include "ring/algo/local/pieces.h"
 
-#include <algorithm>  // for min
-
 #include "ring/algo/local/stopwatch.h"
 
 namespace ring::algo::local {
-namespace {
-
-constexpr std::size_t kTileBytes = std::size_t{16} << 10;  // stays in the first-level cache
-
-}  // namespace
 
 Status Pieces::run(bool met, const backend::Call& call) {
   const std::uint64_t pieces = session_.shares().pieces();
@@ -44,34 +37,34 @@ Status Pieces::reduce(std::uint64_t k, const backend::Call& call) {
   for (int member = 0; member < session_.size(); ++member) {
     if (member != session_.index()) RING_TRY(session_.await_published(member, first_ + k, call));
   }
-  {
-    const Stopwatch watch(session_.meter().reduce_ns);
-    const Share& share = session_.shares().of(session_.index());
-    const std::uint64_t count = share.end(k) - share.begin(k);
-    const std::size_t tile = kTileBytes / element_;
-    for (std::uint64_t at = 0; at < count; at += tile) {
-      reduce_tile(k, at, std::min<std::uint64_t>(tile, count - at));
-    }
-  }
+  reduce_share(k);
   session_.consumed(first_ + k);
   return {};
 }
 
-void Pieces::reduce_tile(std::uint64_t k, std::size_t begin, std::size_t count) {
+void Pieces::reduce_share(std::uint64_t k) {
   const Share& share = session_.shares().of(session_.index());
-  const std::size_t in_share = share.begin(k) + begin;
-  const std::size_t in_slot = share.place + begin * element_;
+  const std::uint64_t begin = share.begin(k);
+  const std::uint64_t count = share.end(k) - begin;
+  if (count == 0) return;
+  const Stopwatch watch(session_.meter().reduce_ns);
   auto& inputs = session_.inputs();
   for (int member = 0; member < session_.size(); ++member) {
     inputs[static_cast<std::size_t>(member)] = member == session_.index()
-                                                   ? buffers_.send + (share.offset + in_share) * element_
-                                                   : session_.group().slot(member, first_ + k) + in_slot;
+                                                   ? buffers_.send + (share.offset + begin) * element_
+                                                   : session_.group().slot(member, first_ + k) + share.place;
   }
-  std::byte* out = buffers_.own_out + in_share * reducer_.out_bytes();
-  reducer_(inputs.data(), session_.size(), out, count);
-  if (buffers_.all == nullptr) return;
-  kernel::copy(out, session_.group().slot(session_.index(), first_ + k) + in_slot, count * element_,
-               session_.tuning().slot_stores);
+  std::byte* out = buffers_.own_out + begin * reducer_.out_bytes();
+  if (buffers_.all == nullptr) {
+    reducer_.run(inputs.data(), session_.size(), session_.index(), out, count);
+    return;
+  }
+  std::byte* result = session_.group().slot(session_.index(), first_ + k) + share.place;
+  reducer_.run(inputs.data(), session_.size(), session_.index(), out, count, false,
+               [&](std::size_t at, std::size_t length) {
+                 kernel::copy(out + at * element_, result + at * element_, length * element_,
+                              session_.tuning().slot_stores);
+               });
 }
 
 Status Pieces::copy_out(std::uint64_t k, const backend::Call& call) {

@@ -6,30 +6,12 @@
 #include <cstddef>  // for byte, size_t
 #include <cstdint>  // for uint64_t
 
+#include "ring/algo/local/reducer.h"
 #include "ring/algo/local/session.h"
 #include "ring/backend/backend.h"
 #include "ring/base/status.h"
-#include "ring/kernel/reduce.h"
 
 namespace ring::algo::local {
-
-// How one element range of the own share is reduced: `inputs` by member.
-struct Reducer {
-  DType dtype;
-  ReduceOp op;
-  const kernel::Scaling& scaling;
-  bool wide = false;
-  void operator()(const std::byte* const* inputs, int num_inputs, std::byte* out, std::size_t count) const {
-    if (wide) {
-      kernel::combine_wide(dtype, op, inputs, num_inputs, out, count, scaling.pre);
-    } else {
-      kernel::combine(dtype, op, inputs, num_inputs, out, count, scaling);
-    }
-  }
-  [[nodiscard]] std::size_t out_bytes() const {
-    return size_of(wide ? kernel::accumulator(dtype, op) : dtype);
-  }
-};
 
 // The shares must have been cut. `own_out` gets the own share; `all` is the whole result of an allreduce, or
 // null.
@@ -51,7 +33,7 @@ class Pieces {
   [[nodiscard]] Status publish(std::uint64_t k, const backend::Call& call);
   [[nodiscard]] Status reduce(std::uint64_t k, const backend::Call& call);
   [[nodiscard]] Status copy_out(std::uint64_t k, const backend::Call& call);
-  void reduce_tile(std::uint64_t k, std::size_t begin, std::size_t count);
+  void reduce_share(std::uint64_t k);
 
   Session& session_;
   const Reducer& reducer_;

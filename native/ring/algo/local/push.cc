@@ -3,6 +3,7 @@
 #include <algorithm>  // for max, min
 #include <cstring>    // for memcpy
 
+#include "ring/algo/local/reducer.h"
 #include "ring/algo/local/stopwatch.h"
 
 namespace ring::algo::local {
@@ -11,7 +12,6 @@ namespace {
 using backend::Reduction;
 using kernel::Scaling;
 
-constexpr std::size_t kTileBytes = std::size_t{16} << 10;
 constexpr std::uint64_t kEdgeBytes = shm::kPage;  // more than what of an adopted buffer is private at one end
 
 bool is_adopted(const Session& session, const Offer& offer) {
@@ -60,23 +60,27 @@ void reduce_edge(Session& session, const Reduction& what, const Scaling& scaling
                   what.recv + edge.begin * size_of(what.dtype), edge.end - edge.begin, scaling);
 }
 
-void push_tile(Session& session, const Reduction& what, const Scaling& scaling, std::uint64_t bytes,
-               Range tile) {
+void push_share(Session& session, const Reduction& what, const Scaling& scaling, std::uint64_t bytes,
+                Range share) {
   const std::size_t element = size_of(what.dtype);
   const int own = session.index();
   for (int member = 0; member < session.size(); ++member) {
     session.inputs()[static_cast<std::size_t>(member)] =
-        origin_of(session, member, offer_of(session, member).send, bytes) + tile.begin * element;
+        origin_of(session, member, offer_of(session, member).send, bytes) + share.begin * element;
   }
-  std::byte* out = origin_of(session, own, offer_of(session, own).recv, bytes) + tile.begin * element;
-  kernel::combine(what.dtype, what.op, session.inputs().data(), session.size(), out, tile.end - tile.begin,
-                  scaling);
-  for (int step = 1; step < session.size(); ++step) {
-    const int member = (own + step) % session.size();
-    std::byte* theirs = origin_of(session, member, offer_of(session, member).recv, bytes);
-    kernel::copy(out, theirs + tile.begin * element, (tile.end - tile.begin) * element,
-                 session.tuning().push_stores);
-  }
+  std::byte* out = what.recv + share.begin * element;
+  const Offer mine = offer_of(session, own);
+  const bool in_place = mine.send.window == mine.recv.window && mine.send.offset == mine.recv.offset;
+  const Reducer reducer{what.dtype, what.op, scaling};
+  reducer.run(session.inputs().data(), session.size(), own, out, share.end - share.begin, in_place,
+              [&](std::size_t at, std::size_t length) {
+                for (int step = 1; step < session.size(); ++step) {
+                  const int member = (own + step) % session.size();
+                  std::byte* theirs = origin_of(session, member, offer_of(session, member).recv, bytes);
+                  kernel::copy(out + at * element, theirs + (share.begin + at) * element, length * element,
+                               session.tuning().push_stores);
+                }
+              });
 }
 
 }  // namespace
@@ -109,11 +113,8 @@ Status push(Session& session, const Reduction& what, const Scaling& scaling, std
     const Stopwatch watch(session.meter().reduce_ns);
     session.shares().cut_evenly(range.end - range.begin, element, session.group().slot_bytes());
     const Share& share = session.shares().of(session.index());
-    const std::uint64_t tile = kTileBytes / element;
-    for (std::uint64_t at = 0; at < share.count; at += tile) {
-      const std::uint64_t begin = range.begin + share.offset + at;
-      push_tile(session, what, scaling, bytes, {begin, begin + std::min(tile, share.count - at)});
-    }
+    const std::uint64_t begin = range.begin + share.offset;
+    if (share.count > 0) push_share(session, what, scaling, bytes, {begin, begin + share.count});
     reduce_edge(session, what, scaling, {0, range.begin}, 0);
     reduce_edge(session, what, scaling, {range.end, count}, 2 * kEdgeBytes - (count - range.end) * element);
   }

@@ -35,7 +35,7 @@ Status in_one_piece(Session& session, const Scatter& scatter, const Reducer& red
                                                              ? scatter.what.send + share.offset * element
                                                              : place_of(member) + share.place;
   }
-  reducer(session.inputs().data(), session.size(), scatter.out, share.count);
+  reducer.run(session.inputs().data(), session.size(), session.index(), scatter.out, share.count);
   return {};
 }
 
@@ -57,7 +57,7 @@ Status direct(Session& session, const Scatter& scatter, const Reducer& reducer, 
   }
   if (part.count > 0) {
     const Stopwatch watch(session.meter().reduce_ns);
-    reducer(session.inputs().data(), session.size(), scatter.out, part.count);
+    reducer.run(session.inputs().data(), session.size(), session.index(), scatter.out, part.count);
   }
   return session.close(call);
 }

@@ -1,7 +1,7 @@
 // Tuning: what is chosen by size and by what was measured on this machine. Plain value.
 #pragma once
 
-#include <algorithm>  // for clamp, max
+#include <algorithm>  // for clamp, min
 #include <cstddef>    // for size_t
 
 #include "ring/kernel/reduce.h"
@@ -16,16 +16,17 @@ struct Tuning {
   bool may_probe = true;
   bool use_windows = true;
 
-  // Up to here everybody publishes all and reduces all by itself: one meeting, no second step.
-  [[nodiscard]] static constexpr std::size_t one_shot_bytes(int size) noexcept {
-    return size <= 2 ? shm::kOneShotBytes : std::max<std::size_t>(shm::kOneShotBytes / 2, 4096);
-  }
+  // Up to here everybody publishes all and reduces all by itself: one meeting, no second step. Chosen at the
+  // opening where it is 0.
+  std::size_t one_shot_bytes = 0;
+  // Pieces of this many bytes and more are worth the waits between them.
+  std::size_t least_piece_bytes = std::size_t{64} << 10;
   // From here on a probe of the store kind pays.
   static constexpr std::size_t kProbeBytes = std::size_t{1} << 20;
 
   // Small enough that several pieces overlap, large enough that a wait for each is nothing.
-  [[nodiscard]] static constexpr std::size_t piece_bytes(std::size_t total, std::size_t slot) noexcept {
-    return std::clamp(total / 4, std::size_t{64} << 10, slot);
+  [[nodiscard]] std::size_t piece_bytes(std::size_t total, std::size_t slot) const noexcept {
+    return std::clamp(total / 4, std::min(least_piece_bytes, slot), slot);
   }
 };
 
