@@ -38,31 +38,20 @@ struct Way {
   bool registered;
 };
 
-const std::vector<Way>& ways() {
-  static const std::vector<Way> all = [] {
-    std::vector<Way> made;
-    const auto add = [&](const char* name, Stores slots, Stores push, bool registered) -> algo::LocalSettings& {
-      algo::LocalSettings settings;
-      settings.probe = false;
-      settings.use_windows = registered;
-      settings.slot_stores = slots;
-      settings.push_stores = push;
-      made.push_back({name, settings, registered});
-      return made.back().settings;
-    };
-    add("private_plain", Stores::kPlain, Stores::kPlain, false);
-    if (std::getenv("X")) { add("slots32", Stores::kPlain, Stores::kPlain, false).one_shot_bytes = 48;
-    made.back().settings.least_piece_bytes = 32768;
-    add("slots16", Stores::kPlain, Stores::kPlain, false).one_shot_bytes = 48;
-    made.back().settings.least_piece_bytes = 16384;
-    add("slots64", Stores::kPlain, Stores::kPlain, false).one_shot_bytes = 48;
-    made.back().settings.least_piece_bytes = 65536;
-    }
-    add("private_streaming", Stores::kStreaming, Stores::kPlain, false);
-    add("push_plain", Stores::kPlain, Stores::kPlain, true);
-    add("push_streaming", Stores::kPlain, Stores::kStreaming, true);
-    return made;
-  }();
+std::vector<Way> ways() {
+  std::vector<Way> all;
+  const auto add = [&](const char* name, Stores slots, Stores push, bool registered) {
+    algo::LocalSettings settings;
+    settings.probe = false;
+    settings.use_windows = registered;
+    settings.slot_stores = slots;
+    settings.push_stores = push;
+    all.push_back({name, settings, registered});
+  };
+  add("private_plain", Stores::kPlain, Stores::kPlain, false);
+  add("private_streaming", Stores::kStreaming, Stores::kPlain, false);
+  add("push_plain", Stores::kPlain, Stores::kPlain, true);
+  add("push_streaming", Stores::kPlain, Stores::kStreaming, true);
   return all;
 }
 
@@ -84,6 +73,7 @@ struct Board {
 };
 
 struct Lane {
+  const char* name = nullptr;
   std::unique_ptr<algo::Local> local;
   float* data = nullptr;
   algo::Window window;
@@ -98,6 +88,7 @@ class Rank {
     std::iota(indices.begin(), indices.end(), 0);
     for (const auto& way : ways()) {
       auto& lane = lanes_.emplace_back();
+      lane.name = way.name;
       const auto area = seat_->add_group(size);
       auto group = shm::LocalGroup::join(seat_, area.value(), index, indices);
       if (!group) fail(group.status());
@@ -176,7 +167,7 @@ class Rank {
       std::nth_element(slowest.begin(), middle, slowest.end());
       const double median = static_cast<double>(*middle);
       const double least = static_cast<double>(*std::min_element(slowest.begin(), slowest.end()));
-      std::printf("%s,%d,%zu,%zu,%.2f,%.2f,%.3f\n", ways()[way].name, size_, bytes, slowest.size(), median,
+      std::printf("%s,%d,%zu,%zu,%.2f,%.2f,%.3f\n", lanes_[way].name, size_, bytes, slowest.size(), median,
                   least, static_cast<double>(bytes) / median / 1e3);
       std::fflush(stdout);
     }
