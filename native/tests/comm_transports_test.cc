@@ -86,7 +86,7 @@ TEST_CASE("a rank that dies in a large reduce is seen at once by all others") {
       works.push_back(c.allreduce({bytes, bytes, DType::kFloat32, ReduceOp::kSum}, 1 << 20, {kPatience}));
     }
     const auto start = Clock::now();
-    ranks.silent.links.clear();
+    ranks.silent = {};
     for (const auto& work : works) {
       const auto status = outcome(work);
       CHECK(status.code() == Code::kPeerLost);

@@ -5,6 +5,7 @@
 #include <random>     // for mt19937
 #include <string>     // for string
 
+#include "ring/base/protocol.h"
 #include "ring/transport/handshake/conversation.h"
 
 namespace {
@@ -138,7 +139,7 @@ TEST_CASE("garbage and truncations end in refusal or in waiting, never in proof"
 
 TEST_CASE("a proven peer is judged by what it claims") {
   const Identity self = identity(1);
-  Hello peer{1, Role::kConnector, Channel::kTcpData, 7, 4, 3, 1, 5, filled('r'), {}};
+  Hello peer{ring::kProtocolVersion, Role::kConnector, Channel::kTcpData, 7, 4, 3, 1, 5, filled('r'), {}};
   CHECK(judge(self, peer, -1, "").verdict == Verdict::kWelcome);
   const auto verdict_with = [&](auto change) {
     Hello changed = peer;

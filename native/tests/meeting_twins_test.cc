@@ -64,5 +64,5 @@ TEST_CASE("of two processes that claim one rank the first stays, and no link is 
   REQUIRE_MESSAGE(outcome, outcome.status().message());
   CHECK(listeners[0].refusals().duplicate == 3);
   const auto first_socket = control.take_socket();  // both held open until here
-  CHECK(outcome.value().links[1]->check().is_ok());
+  CHECK(outcome.value().lifelines[1]->check().is_ok());
 }

@@ -44,11 +44,14 @@ std::vector<Frame> read_in_pieces(const std::string& wire, std::mt19937& random)
 
 TEST_CASE("frames come back whole from pieces of any size") {
   std::mt19937 random(1);
-  const std::string wire = encode_bell() + encode_abort(kCause) + encode_bell() + encode_bye();
+  const std::string wire = encode_left(7) + encode_abort(5, kCause) + encode_left(300) + encode_bye();
   for (int round = 0; round < 200; ++round) {
     const auto frames = read_in_pieces(wire, random);
     REQUIRE(frames.size() == 4);
-    CHECK(frames[0].kind == FrameKind::kBell);
+    CHECK(frames[0].kind == FrameKind::kLeft);
+    CHECK(frames[0].origin == 7);
+    CHECK(frames[1].origin == 5);
+    CHECK(frames[2].origin == 300);
     CHECK(frames[3].kind == FrameKind::kBye);
     const Status& cause = frames[1].cause;
     CHECK(cause.code() == kCause.code());
@@ -59,7 +62,7 @@ TEST_CASE("frames come back whole from pieces of any size") {
 }
 
 TEST_CASE("a cut frame stays unfinished and is no frame") {
-  const std::string wire = encode_abort(kCause);
+  const std::string wire = encode_abort(5, kCause);
   for (std::size_t kept = 1; kept < wire.size(); ++kept) {
     FrameReader reader;
     push(reader, wire.substr(0, kept));
@@ -73,7 +76,7 @@ TEST_CASE("a cut frame stays unfinished and is no frame") {
 TEST_CASE("long messages and causes are cut to the bound") {
   const Status inner(Code::kSystem, std::string(5000, 'y'));
   const Status outer = Status(Code::kAborted, "outer", 1, std::string(1000, 'h')).because(inner);
-  const std::string wire = encode_abort(outer);
+  const std::string wire = encode_abort(5, outer);
   CHECK(wire.size() <= 5 + kMaxAbortBody);
   FrameReader reader;
   push(reader, wire);
@@ -88,7 +91,7 @@ TEST_CASE("long messages and causes are cut to the bound") {
 TEST_CASE("nonsense is refused and never read out of bounds") {
   std::mt19937 random(2);
   for (int round = 0; round < 20000; ++round) {
-    std::string wire = round % 2 == 0 ? encode_abort(kCause) : std::string(1 + random() % 64, '\0');
+    std::string wire = round % 2 == 0 ? encode_abort(5, kCause) : std::string(1 + random() % 64, '\0');
     const std::size_t flips = 1 + random() % 4;
     for (std::size_t i = 0; i < flips; ++i) wire[random() % wire.size()] = static_cast<char>(random());
     wire.resize(random() % (wire.size() + 1));
@@ -105,8 +108,8 @@ TEST_CASE("nonsense is refused and never read out of bounds") {
 }
 
 TEST_CASE("an unknown code counts as an abort") {
-  std::string wire = encode_abort(kCause);
-  wire[9] = '\x7f';  // kind, length, rank, then the code
+  std::string wire = encode_abort(5, kCause);
+  wire[13] = '\x7f';  // kind, length, origin, rank, then the code
   FrameReader reader;
   push(reader, wire);
   const auto next = reader.next();

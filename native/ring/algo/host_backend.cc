@@ -5,7 +5,6 @@
 #include <utility>  // for move
 #include <vector>   // for vector
 
-#include "ring/algo/blame.h"
 #include "ring/plan/barrier.h"
 #include "ring/plan/broadcast.h"
 #include "ring/plan/ring.h"
@@ -162,19 +161,6 @@ Status HostBackend::swap_headers(Bytes mine, MutableBytes previous, MutableBytes
   RING_TRY(pump_.run(sends, receives, call));
   if (before == after) std::memcpy(next.data, previous.data, next.size);
   return Status::ok();
-}
-
-Status HostBackend::watch(Deadline deadline) {
-  pump_.forget();
-  return transport::wait_any(*mesh_, {}, interrupt_.fd(), deadline).status();
-}
-
-Status HostBackend::abort(const Status& cause) {
-  const Status view = own_view(*mesh_, cause, pump_.waited_for());
-  for (auto& link : mesh_->links) {
-    if (link) link->send_abort(view);
-  }
-  return view.code() == Code::kCollectiveTimeout ? settle(*mesh_, view, interrupt_) : view;
 }
 
 void HostBackend::close() noexcept {

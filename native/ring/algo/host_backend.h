@@ -10,13 +10,13 @@
 #include "ring/algo/reduce.h"
 #include "ring/backend/backend.h"
 #include "ring/backend/interrupt.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::algo {
 
 class HostBackend final : public backend::Backend {
  public:
-  // `interrupt` must outlive the backend.
+  // Takes what it needs of the mesh: not the lifelines. `interrupt` must outlive the backend.
   HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt);
 
   [[nodiscard]] int rank() const noexcept override { return rank_; }
@@ -39,8 +39,7 @@ class HostBackend final : public backend::Backend {
 
   [[nodiscard]] Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,
                                     const backend::Call& call) override;
-  [[nodiscard]] Status watch(Deadline deadline) override;
-  [[nodiscard]] Status abort(const Status& cause) override;
+  [[nodiscard]] int waited_for() const noexcept override { return pump_.waited_for(); }
   void close() noexcept override;
 
  private:

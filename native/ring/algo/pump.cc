@@ -131,6 +131,13 @@ Status Pump::sleep(Transfers transfers, const backend::Call& call) {
   for (const auto& receive : transfers.receives) {
     if (is_open(receive)) add_want(wants_, world(receive.peer), transport::kCanRecv);
   }
+  // Who left in order has sent all it had before its farewell, and the last moves came after that.
+  for (const auto& want : wants_) {
+    const auto peer = static_cast<std::size_t>(want.peer);
+    if (mesh_.links[peer]->ended() && interrupt_.has_left(want.peer)) {
+      return transport::left_rank(want.peer, mesh_.hosts[peer]);
+    }
+  }
   const auto woken = transport::wait_any(mesh_, wants_, interrupt_.fd(), interrupt_.next_wake(call.deadline));
   if (!woken) return woken.status();
   if (!woken.value() && call.deadline.passed()) return timed_out(transfers, call);

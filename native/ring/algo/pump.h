@@ -10,7 +10,7 @@
 #include "ring/backend/interrupt.h"
 #include "ring/base/bytes.h"
 #include "ring/base/status.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::algo {
 
@@ -46,7 +46,6 @@ class Pump {
 
   // The peer that the last run was waiting for when it ended; -1 when it ended well.
   [[nodiscard]] int waited_for() const noexcept { return waited_for_; }
-  void forget() noexcept { waited_for_ = -1; }
 
  private:
   struct Transfers {

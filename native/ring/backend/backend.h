@@ -1,6 +1,6 @@
 // Backend: the collective seam, of one group of ranks. Implemented over host memory (HostBackend) and NCCL.
 // Owner: the engine; only the thread that executes a collective calls it. Calls block until done, failed,
-// interrupted or past their deadline; after any failure only `abort` and `close` may be called.
+// interrupted or past their deadline; after any failure only `waited_for` and `close` may be called.
 #pragma once
 
 #include <cstddef>  // for byte
@@ -105,13 +105,8 @@ class Backend {
   // Gives `mine` to both ring neighbours and gets theirs; all three are of one size.
   [[nodiscard]] virtual Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,
                                             const Call& call) = 0;
-  // Between collectives: waits until interrupted, a peer fails or the deadline passes.
-  [[nodiscard]] virtual Status watch(Deadline deadline) = 0;
-
-  // Tells every peer why this rank ends. Returns the cause as all ranks should name it: where a peer knows
-  // better who is to blame for a time-out, that peer's view.
-  [[nodiscard]] virtual Status abort(const Status& cause) = 0;
-  // Leaves in order.
+  // The rank of the run that the last collective was waiting for when it failed; -1 for none.
+  [[nodiscard]] virtual int waited_for() const noexcept = 0;
   virtual void close() noexcept = 0;
 };
 

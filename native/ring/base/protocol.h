@@ -3,6 +3,6 @@
 
 namespace ring {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 }  // namespace ring

@@ -16,7 +16,7 @@
 #include "ring/base/status.h"
 #include "ring/comm/engine.h"
 #include "ring/comm/operation.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::comm {
 

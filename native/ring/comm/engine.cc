@@ -30,12 +30,19 @@ Status failed(const Operation& operation, const char* how, const Status& cause) 
 }  // namespace
 
 Result<std::shared_ptr<Engine>> Engine::start(transport::Mesh mesh) {
+  auto lifelines = std::move(mesh.lifelines);
+  const int rank = mesh.rank;
+  auto hosts = mesh.hosts;
   // In a forked child nothing of it may be touched, not even to free it: the thread that waits inside does
   // not exist there, and the links belong to the parent.
   std::shared_ptr<Engine> engine(new Engine(std::move(mesh)), [](Engine* last) {
     if (!last->is_forked()) delete last;
   });
   if (!engine->interrupt_.valid()) return Status::system("eventfd", errno);
+  auto watcher = transport::Watcher::start(std::move(lifelines), rank, std::move(hosts), engine->interrupt_,
+                                           [raw = engine.get()] { raw->look(); });
+  if (!watcher) return watcher.status();
+  engine->watcher_ = std::move(watcher).value();
   engine->thread_ = std::make_unique<std::thread>([raw = engine.get()] { raw->serve(); });
   return engine;
 }
@@ -100,7 +107,7 @@ Status Engine::run(Group& group, Operation operation, const Check* give_up) {
   interrupt_.set_check(give_up);
   Status status = execute(group, operation);
   interrupt_.set_check(nullptr);
-  if (!status) status = failed(operation, " failed", conclude(status));
+  if (!status) status = failed(operation, " failed", conclude(status, group.backend().waited_for()));
   const std::lock_guard lock(mutex_);
   end(group, status);
   return status;
@@ -133,10 +140,18 @@ Status Engine::own_end(const std::string& how) const {
 
 void Engine::fail(const Status& cause) {
   if (is_forked()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stop_ || !failure_ || closing_) return;
+    stop_ = cause;
+  }
+  static_cast<void>(watcher_->abort(cause));
+  look();
+}
+
+// The thread looks again at what may have ended it.
+void Engine::look() {
   const std::lock_guard lock(mutex_);
-  if (!stop_ || !failure_ || closing_) return;
-  stop_ = cause;
-  interrupt_.raise();
   changed_.notify_all();
 }
 
@@ -164,7 +179,7 @@ void Engine::serve() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] {
-      const bool stopping = closing_ || !stop_;
+      const bool stopping = closing_ || !stop_ || interrupt_.raised();
       return !is_busy_ && (stopping || !failure_ || !queue_.empty());
     });
     if (!failure_) break;
@@ -172,6 +187,7 @@ void Engine::serve() {
   }
   changed_.wait(lock, [this] { return closing_ && !is_busy_; });  // links stay open: peers still read why
   lock.unlock();
+  watcher_->close();
   world_->backend().close();
 }
 
@@ -180,7 +196,7 @@ void Engine::perform(std::unique_lock<std::mutex>& lock) {
   if (interrupt_.raised()) {
     is_busy_ = true;
     lock.unlock();
-    static_cast<void>(conclude(Status::ok()));
+    static_cast<void>(conclude(Status::ok(), -1));
     lock.lock();
     is_busy_ = false;
     return;
@@ -190,7 +206,9 @@ void Engine::perform(std::unique_lock<std::mutex>& lock) {
   begin(task->operation, false);
   lock.unlock();
   Status status = execute(*task->group, task->operation);
-  if (!status) status = failed(task->operation, " failed", conclude(status));
+  if (!status) {
+    status = failed(task->operation, " failed", conclude(status, task->group->backend().waited_for()));
+  }
   lock.lock();
   end(*task->group, status);
   lock.unlock();
@@ -218,18 +236,21 @@ void Engine::end(Group& group, const Status& status) {
 }
 
 // The end of everything, by whoever executes: tells the peers, fails what is queued, returns the cause.
-Status Engine::conclude(const Status& seen) {
+Status Engine::conclude(const Status& seen, int waited_for) {
   if (interrupt_.cancelled()) fail(own_end("was interrupted"));
-  const Status cause = final_cause(seen);
+  const Status cause = final_cause(seen, waited_for);
   fail_queue(cause);
   return cause;
 }
 
-// Why all ends: a failure seen by the backend, or what this rank's own application asked for.
-Status Engine::final_cause(const Status& seen) {
-  if (!interrupt_.raised()) return world_->backend().abort(seen);
+// Why all ends: a failure of some rank, or what this rank's own application asked for.
+Status Engine::final_cause(const Status& seen, int waited_for) {
+  const Status known = watcher_->failure();
+  if (!interrupt_.raised() || !known) {
+    return watcher_->abort(seen ? Status(Code::kAborted, "interrupted", world_->rank()) : seen, waited_for);
+  }
   const Status cause = stop_cause();
-  if (!cause) return world_->backend().abort(cause);
+  if (!cause) return watcher_->abort(cause, waited_for);
   return {Code::kAborted, "the communicator is closed", world_->rank()};
 }
 

@@ -20,7 +20,8 @@
 #include "ring/comm/group.h"
 #include "ring/comm/operation.h"
 #include "ring/comm/recorder.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
+#include "ring/transport/watcher.h"
 
 namespace ring::comm {
 
@@ -81,14 +82,16 @@ class Engine {
   void begin(const Operation& operation, bool is_inline);
   void end(Group& group, const Status& status);
   [[nodiscard]] Status own_end(const std::string& how) const;
-  [[nodiscard]] Status conclude(const Status& seen);
-  [[nodiscard]] Status final_cause(const Status& seen);
+  [[nodiscard]] Status conclude(const Status& seen, int waited_for);
+  [[nodiscard]] Status final_cause(const Status& seen, int waited_for);
   [[nodiscard]] Status stop_cause();
+  void look();
   void fail_queue(const Status& cause);
 
   const pid_t pid_;
   backend::Interrupt interrupt_;
   GroupPtr world_;
+  std::unique_ptr<transport::Watcher> watcher_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>  // for find, min, sort, unique
 #include <map>        // for map
+#include <numeric>    // for iota
 #include <utility>    // for move
 
 namespace ring::plan {
@@ -87,6 +88,12 @@ std::vector<int> Topology::rail(int i) const {
 
 Topology make_topology(const std::vector<std::string>& domains_by_rank, int rank) {
   return from_hosts(rank, numbered(domains_by_rank));
+}
+
+Topology all_apart(int size, int rank) {
+  std::vector<int> host_of(at(size));
+  std::iota(host_of.begin(), host_of.end(), 0);
+  return from_hosts(rank, std::move(host_of));
 }
 
 Topology subset(const Topology& topology, const std::vector<int>& ranks) {

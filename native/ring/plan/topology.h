@@ -34,6 +34,9 @@ struct Topology {
 // Ranks of equal text share memory.
 [[nodiscard]] Topology make_topology(const std::vector<std::string>& domains_by_rank, int rank);
 
+// Every rank a host of its own.
+[[nodiscard]] Topology all_apart(int size, int rank);
+
 // The topology of some of the ranks (ascending or not, this rank among them): place i becomes rank i.
 [[nodiscard]] Topology subset(const Topology& topology, const std::vector<int>& ranks);
 

@@ -7,11 +7,8 @@
 namespace ring::transport {
 namespace {
 
+constexpr std::size_t kLeftBytes = 1 + 4;
 constexpr std::size_t kAbortHeader = 1 + 4;
-
-std::string one_byte(FrameKind kind) {
-  return std::string(1, static_cast<char>(kind));
-}
 
 // A code of another version of this library counts as a plain abort.
 Code known_code(std::uint32_t number) {
@@ -20,14 +17,15 @@ Code known_code(std::uint32_t number) {
   return known ? static_cast<Code>(number) : Code::kAborted;
 }
 
-std::optional<Status> decode_abort(Bytes body) {
+std::optional<Frame> decode_abort(Bytes body) {
   WireReader reader(body);
+  const auto origin = static_cast<std::int32_t>(reader.u32());
   const auto rank = static_cast<std::int32_t>(reader.u32());
   const Code code = known_code(reader.u32());
   std::string host = reader.text(kMaxAbortHost);
   std::string message = reader.text(kMaxAbortMessage);
   if (!reader.at_end()) return std::nullopt;
-  return Status(code, std::move(message), rank, std::move(host));
+  return Frame{FrameKind::kAbort, origin, Status(code, std::move(message), rank, std::move(host))};
 }
 
 Status nonsense() {
@@ -36,16 +34,20 @@ Status nonsense() {
 
 }  // namespace
 
-std::string encode_bell() {
-  return one_byte(FrameKind::kBell);
-}
-
 std::string encode_bye() {
-  return one_byte(FrameKind::kBye);
+  return std::string(1, static_cast<char>(FrameKind::kBye));
 }
 
-std::string encode_abort(const Status& cause) {
+std::string encode_left(int origin) {
+  WireWriter frame;
+  frame.u8(static_cast<std::uint8_t>(FrameKind::kLeft));
+  frame.u32(static_cast<std::uint32_t>(origin));
+  return frame.str();
+}
+
+std::string encode_abort(int origin, const Status& cause) {
   WireWriter body;
+  body.u32(static_cast<std::uint32_t>(origin));
   body.u32(static_cast<std::uint32_t>(cause.rank()));
   body.u32(static_cast<std::uint32_t>(cause.code()));
   body.text(cause.host(), kMaxAbortHost);
@@ -63,21 +65,33 @@ void FrameReader::push(Bytes bytes) {
 Result<std::optional<Frame>> FrameReader::next() {
   const std::optional<Frame> none;
   if (buffer_.empty()) return none;
-  const auto kind = static_cast<FrameKind>(buffer_.front());
-  if (kind == FrameKind::kBell || kind == FrameKind::kBye) {
-    buffer_.erase(0, 1);
-    return std::optional<Frame>(Frame{kind, {}});
+  std::optional<Frame> frame;
+  std::size_t length = 1;
+  switch (static_cast<FrameKind>(buffer_.front())) {
+    case FrameKind::kBye:
+      frame = Frame{FrameKind::kBye};
+      break;
+    case FrameKind::kLeft: {
+      length = kLeftBytes;
+      if (buffer_.size() < length) return none;
+      WireReader body(Bytes(buffer_.data() + 1, length - 1));
+      frame = Frame{FrameKind::kLeft, static_cast<std::int32_t>(body.u32())};
+      break;
+    }
+    case FrameKind::kAbort: {
+      if (buffer_.size() < kAbortHeader) return none;
+      WireReader header(Bytes(buffer_.data() + 1, kAbortHeader - 1));
+      const std::size_t body = header.u32();
+      if (body > kMaxAbortBody) return nonsense();
+      length = kAbortHeader + body;
+      if (buffer_.size() < length) return none;
+      frame = decode_abort(Bytes(buffer_.data() + kAbortHeader, body));
+      break;
+    }
   }
-  if (kind != FrameKind::kAbort) return nonsense();
-  if (buffer_.size() < kAbortHeader) return none;
-  WireReader header(Bytes(buffer_.data() + 1, kAbortHeader - 1));
-  const std::size_t length = header.u32();
-  if (length > kMaxAbortBody) return nonsense();
-  if (buffer_.size() < kAbortHeader + length) return none;
-  auto cause = decode_abort(Bytes(buffer_.data() + kAbortHeader, length));
-  if (!cause) return nonsense();
-  buffer_.erase(0, kAbortHeader + length);
-  return std::optional<Frame>(Frame{kind, *std::move(cause)});
+  if (!frame) return nonsense();
+  buffer_.erase(0, length);
+  return frame;
 }
 
 }  // namespace ring::transport

@@ -1,6 +1,6 @@
-// Frames of the control connection: bell, bye, abort. Pure: bytes in, bytes out, no sockets.
-// Wire: one byte kind; `abort` adds a length of 4 bytes and a body of at most kMaxAbortBody bytes.
-// Thread-safety: none, plain values.
+// Frames of the control connection: bye, abort, left. Pure: bytes in, bytes out, no sockets.
+// Wire: one byte kind; `left` adds the rank (4 bytes), `abort` a length of 4 bytes and a body of at most
+// kMaxAbortBody bytes. Thread-safety: none, plain values.
 #pragma once
 
 #include <cstddef>   // for size_t
@@ -14,24 +14,25 @@
 namespace ring::transport {
 
 enum class FrameKind : std::uint8_t {
-  kBell = 1,   // look at the shared rings: what you waited for may be there
-  kBye = 2,    // orderly end: the closing that follows is not a death
-  kAbort = 3,  // this rank gives up, and why
+  kBye = 1,    // orderly end: the closing that follows is not a death
+  kLeft = 2,   // another rank said bye: passed on to those that it is not connected to
+  kAbort = 3,  // a rank gives up, and why; passed on as well
 };
 
 inline constexpr std::size_t kMaxAbortMessage = 4096;
 inline constexpr std::size_t kMaxAbortHost = 255;
-inline constexpr std::size_t kMaxAbortBody = 4 + 4 + 2 + kMaxAbortHost + 2 + kMaxAbortMessage;
+inline constexpr std::size_t kMaxAbortBody = 4 + 4 + 4 + 2 + kMaxAbortHost + 2 + kMaxAbortMessage;
 
 struct Frame {
   FrameKind kind;
-  Status cause;  // of an abort
+  int origin = -1;    // of an abort: whose view this is; of a left: who did; -1 for a bye
+  Status cause = {};  // of an abort
 };
 
-[[nodiscard]] std::string encode_bell();
 [[nodiscard]] std::string encode_bye();
+[[nodiscard]] std::string encode_left(int origin);
 // Messages that are too long are cut.
-[[nodiscard]] std::string encode_abort(const Status& cause);
+[[nodiscard]] std::string encode_abort(int origin, const Status& cause);
 
 // Puts frames together from pieces of any size.
 class FrameReader {

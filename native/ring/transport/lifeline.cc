@@ -5,10 +5,13 @@
 #include <array>    // for array
 #include <cerrno>   // for errno
 #include <cstring>  // for strerror
-#include <utility>  // for move
+#include <utility>  // for exchange, move
 
 namespace ring::transport {
 namespace {
+
+// Of words that wait for a peer which does not read. Far above what one failure says; the rest is dropped.
+constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
 bool is_readable(int fd) {
   pollfd entry{fd, POLLIN, 0};
@@ -17,17 +20,28 @@ bool is_readable(int fd) {
 
 }  // namespace
 
+Status lost_rank(int rank, const std::string& host, const std::string& how) {
+  const std::string where = host.empty() ? std::string() : " on host " + host;
+  return {Code::kPeerLost, "rank " + std::to_string(rank) + where + " is lost: " + how, rank, host};
+}
+
+Status left_rank(int rank, const std::string& host) {
+  return lost_rank(rank, host, "it closed its communicator while this rank still needs it");
+}
+
 Lifeline::Lifeline(UniqueFd control, int peer, std::string host, UniqueFd process)
     : control_(std::move(control)), process_(std::move(process)), peer_(peer), host_(std::move(host)) {}
 
 void Lifeline::watch(std::vector<pollfd>& fds) const {
   if (ended_) return;  // an ended socket is readable for ever
-  if (control_.valid()) fds.push_back({control_.get(), POLLIN, 0});
+  const int events = POLLIN | (outbox_.empty() ? 0 : POLLOUT);
+  if (control_.valid()) fds.push_back({control_.get(), static_cast<short>(events), 0});
   if (process_.valid()) fds.push_back({process_.get(), POLLIN, 0});
 }
 
 Status Lifeline::check() {
-  if (ended_ || !failure_.is_ok()) return failure_;
+  if (ended_) return failure_;
+  flush();
   const bool heard = drain();
   // A wake-up without words may come from the pidfd. Who is gone may have spoken since the first look, so its
   // last words are heard before it is taken for lost.
@@ -38,31 +52,21 @@ Status Lifeline::check() {
   return failure_;
 }
 
-Status Lifeline::usable() const {
-  if (!failure_.is_ok()) return failure_;
-  if (left_) return lost("it closed its communicator while this rank still needs it");
-  if (!control_.valid()) return {Code::kAborted, "this rank has closed the link", peer_, host_};
-  return {};
+std::vector<Frame> Lifeline::take_frames() {
+  return std::exchange(heard_, {});
 }
 
-Status Lifeline::fail(const std::string& what) {
-  take_failure(what);
-  return failure_;
-}
-
-void Lifeline::ring_bell() noexcept {
-  send(encode_bell());
-}
-
-void Lifeline::send_abort(const Status& cause) noexcept {
-  send(encode_abort(cause));
+void Lifeline::send(const std::string& frame) noexcept {
+  if (!control_.valid() || ended_ || outbox_.size() > kMostWaiting) return;
+  outbox_ += frame;
+  flush();
 }
 
 void Lifeline::close() noexcept {
   if (!control_.valid()) return;
   send(encode_bye());
   // Closing a TCP socket with unread bytes in it resets it and may destroy our last words on their way.
-  if (failure_.is_ok()) (void)drain();
+  (void)drain();
   ::shutdown(control_.get(), SHUT_WR);
   control_.reset();
   process_.reset();
@@ -75,8 +79,8 @@ bool Lifeline::drain() {
     const ssize_t got = ::recv(control_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (got > 0) {
       heard = true;
-      frames_.push(Bytes(piece.data(), static_cast<std::size_t>(got)));
-      take_frames();
+      reader_.push(Bytes(piece.data(), static_cast<std::size_t>(got)));
+      read_frames();
     } else if (got == 0) {
       take_end("its connection was closed");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -88,45 +92,49 @@ bool Lifeline::drain() {
   return heard;
 }
 
-void Lifeline::take_frames() {
+void Lifeline::read_frames() {
   while (true) {
-    auto next = frames_.next();
+    auto next = reader_.next();
     if (!next) {
-      take_failure("it sent " + next.status().message());
+      take_loss("it sent " + next.status().message());
       ended_ = true;
       return;
     }
     if (!next.value()) return;
-    const Frame& frame = *next.value();
+    Frame frame = *std::move(next).value();
     if (frame.kind == FrameKind::kBye) left_ = true;
-    if (frame.kind != FrameKind::kAbort || !failure_.is_ok()) continue;
-    const bool names_nobody = frame.cause.rank() < 0;
-    failure_ = names_nobody ? Status(frame.cause.code(), frame.cause.message(), peer_, host_) : frame.cause;
+    if (frame.kind == FrameKind::kAbort) {
+      if (frame.cause.rank() < 0) {  // who names nobody blames itself
+        frame.cause = Status(frame.cause.code(), frame.cause.message(), peer_, host_);
+      }
+      if (failure_.is_ok()) failure_ = frame.cause;
+    }
+    heard_.push_back(std::move(frame));
   }
 }
 
 void Lifeline::take_end(std::string how) {
   ended_ = true;
-  if (frames_.mid_frame()) how += " in the middle of its last words";
-  if (!left_) take_failure(how);
+  if (reader_.mid_frame()) how += " in the middle of its last words";
+  if (!left_) take_loss(how);
 }
 
-void Lifeline::take_failure(const std::string& how) {
-  if (failure_.is_ok()) failure_ = lost(how);
+void Lifeline::take_loss(const std::string& how) {
+  if (lost_.is_ok()) lost_ = lost_rank(peer_, host_, how);
+  if (failure_.is_ok()) failure_ = lost_;
 }
 
-Status Lifeline::lost(const std::string& how) const {
-  const std::string where = host_.empty() ? std::string() : " on host " + host_;
-  return {Code::kPeerLost, "rank " + std::to_string(peer_) + where + " is lost: " + how, peer_, host_};
-}
-
-void Lifeline::send(const std::string& frame) noexcept {
-  if (!control_.valid()) return;
-  ssize_t sent = 0;
-  do {
-    sent = ::send(control_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
-  // A full or dead socket is no error here: its reader has enough to wake it, or check() finds the death.
+void Lifeline::flush() noexcept {
+  while (!outbox_.empty() && control_.valid()) {
+    const ssize_t sent = ::send(control_.get(), outbox_.data(), outbox_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      outbox_.erase(0, static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return;
+    } else if (errno != EINTR) {
+      outbox_.clear();  // the connection is dead: reading it tells how
+    }
+  }
 }
 
 }  // namespace ring::transport

@@ -14,8 +14,8 @@
 #include "ring/base/status.h"
 #include "ring/base/unique_fd.h"
 #include "ring/transport/address.h"
-#include "ring/transport/link.h"
 #include "ring/transport/meeting/doorman.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::transport {
 

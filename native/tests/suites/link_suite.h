@@ -7,7 +7,7 @@
 #include <functional>  // for function
 #include <vector>      // for vector
 
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::testing {
 
@@ -21,11 +21,9 @@ struct LinkKind {
 void test_streams_keep_order(const LinkKind& kind);
 void test_no_wakeup_is_lost(const LinkKind& kind);
 void test_sleeping_sender_wakes(const LinkKind& kind);
-void test_lost_peer_wakes_a_waiter(const LinkKind& kind);
-void test_lost_peer_wakes_who_waits_for_another(const LinkKind& kind);
-void test_abort_overtakes_stuck_data(const LinkKind& kind);
-void test_first_cause_stays(const LinkKind& kind);
-void test_orderly_leave_is_no_failure_until_needed(const LinkKind& kind);
+void test_end_wakes_a_waiter(const LinkKind& kind);
+void test_last_words_are_heard(const LinkKind& kind);
+void test_words_overtake_stuck_data(const LinkKind& kind);
 void test_closed_link_refuses_work(const LinkKind& kind);
 void test_wait_ends_by_deadline_and_by_other_events(const LinkKind& kind);
 void test_empty_moves(const LinkKind& kind);
@@ -42,20 +40,14 @@ void test_empty_moves(const LinkKind& kind);
   TEST_CASE(name ": a sleeping sender wakes") {                              \
     ::ring::testing::test_sleeping_sender_wakes(kind());                     \
   }                                                                          \
-  TEST_CASE(name ": a lost peer wakes who waits for it") {                   \
-    ::ring::testing::test_lost_peer_wakes_a_waiter(kind());                  \
+  TEST_CASE(name ": the end of a stream wakes who waits") {                  \
+    ::ring::testing::test_end_wakes_a_waiter(kind());                        \
   }                                                                          \
-  TEST_CASE(name ": a lost peer wakes who waits for another") {              \
-    ::ring::testing::test_lost_peer_wakes_who_waits_for_another(kind());     \
+  TEST_CASE(name ": last words are heard after the end") {                   \
+    ::ring::testing::test_last_words_are_heard(kind());                      \
   }                                                                          \
-  TEST_CASE(name ": an abort overtakes stuck data") {                        \
-    ::ring::testing::test_abort_overtakes_stuck_data(kind());                \
-  }                                                                          \
-  TEST_CASE(name ": the first cause stays") {                                \
-    ::ring::testing::test_first_cause_stays(kind());                         \
-  }                                                                          \
-  TEST_CASE(name ": leaving in order is no failure until needed") {          \
-    ::ring::testing::test_orderly_leave_is_no_failure_until_needed(kind());  \
+  TEST_CASE(name ": words overtake stuck data") {                            \
+    ::ring::testing::test_words_overtake_stuck_data(kind());                 \
   }                                                                          \
   TEST_CASE(name ": a closed link refuses work") {                           \
     ::ring::testing::test_closed_link_refuses_work(kind());                  \

@@ -6,7 +6,7 @@
 #include <memory>   // for make_shared
 #include <new>      // for align_val_t
 #include <string>   // for string
-#include <utility>  // for move
+#include <utility>  // for move, pair
 
 #include "ring/transport/memory_link.h"
 
@@ -21,19 +21,29 @@ std::shared_ptr<void> aligned_memory(std::size_t bytes) {
           [alignment](void* memory) { ::operator delete(memory, alignment); }};
 }
 
-Status connect_pair(Mesh& low, Mesh& high, std::size_t ring_bytes) {
+Result<std::pair<UniqueFd, UniqueFd>> socket_pair() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Status::system("socketpair", errno, low.rank);
+    return Status::system("socketpair", errno);
   }
-  UniqueFd low_end(ends[0]);
-  UniqueFd high_end(ends[1]);
+  return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
+}
+
+Status connect_pair(Mesh& low, Mesh& high, std::size_t ring_bytes) {
+  auto words = socket_pair();
+  if (!words) return words.status();
+  auto bells = socket_pair();
+  if (!bells) return bells.status();
+  low.lifelines[static_cast<std::size_t>(high.rank)] =
+      std::make_unique<Lifeline>(std::move(words.value().first), high.rank, kHost);
+  high.lifelines[static_cast<std::size_t>(low.rank)] =
+      std::make_unique<Lifeline>(std::move(words.value().second), low.rank, kHost);
   const auto memory = aligned_memory(pair_bytes(ring_bytes));
   const RingPair rings = build_pair(static_cast<std::byte*>(memory.get()), ring_bytes);
   low.links[static_cast<std::size_t>(high.rank)] = std::make_unique<MemoryLink>(
-      "inproc", Lifeline(std::move(low_end), high.rank, kHost), RingEnds{memory, rings.lower, rings.upper});
+      "inproc", high.rank, RingEnds{memory, rings.lower, rings.upper, std::move(bells.value().first)});
   high.links[static_cast<std::size_t>(low.rank)] = std::make_unique<MemoryLink>(
-      "inproc", Lifeline(std::move(high_end), low.rank, kHost), RingEnds{memory, rings.upper, rings.lower});
+      "inproc", low.rank, RingEnds{memory, rings.upper, rings.lower, std::move(bells.value().second)});
   return {};
 }
 
@@ -50,6 +60,8 @@ Result<std::vector<Mesh>> inproc_meshes(int size, std::size_t ring_bytes) {
     meshes[rank].size = size;
     meshes[rank].hosts.assign(count, kHost);
     meshes[rank].links.resize(count);
+    meshes[rank].lifelines.resize(count);
+    meshes[rank].topology = plan::all_apart(size, static_cast<int>(rank));
   }
   for (std::size_t high = 1; high < count; ++high) {
     for (std::size_t low = 0; low < high; ++low)

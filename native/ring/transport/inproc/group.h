@@ -6,7 +6,7 @@
 #include <vector>   // for vector
 
 #include "ring/base/status.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::transport {
 

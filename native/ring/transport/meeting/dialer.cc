@@ -67,7 +67,8 @@ Status Dialer::take_unreachable(const std::string& why) {
 Status Dialer::offer_segment(UniqueFd control) {
   auto segment = shm::create_segment(context_.ring_bytes);
   if (!segment) return take_unreachable(segment.status().message());
-  offer_ = ShmConnection{std::move(control), UniqueFd(), std::move(segment).value(), Role::kConnector};
+  offer_ =
+      ShmConnection{std::move(control), UniqueFd(), UniqueFd(), std::move(segment).value(), Role::kConnector};
   if (const Status sent = send_offer(*offer_, context_.ring_bytes); !sent) {
     offer_.reset();
     return take_unreachable(sent.message());

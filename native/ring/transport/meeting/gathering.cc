@@ -20,12 +20,14 @@ Gathering::Gathering(const Context& context) : context_(context), halves_(contex
   mesh_.rank = context.self.rank;
   mesh_.size = context.self.size;
   mesh_.hosts = context.hosts;
+  mesh_.topology = plan::all_apart(mesh_.size, mesh_.rank);
   mesh_.reasons.resize(at(mesh_.size));
   mesh_.links.resize(at(mesh_.size));
+  mesh_.lifelines.resize(at(mesh_.size));
 }
 
 bool Gathering::is_taken(int peer, Channel channel, std::uint64_t pairing) const {
-  if (mesh_.links[at(peer)]) return true;
+  if (mesh_.lifelines[at(peer)]) return true;
   const TcpHalf& half = halves_[at(peer)];
   const bool begun = half.control.valid() || half.data.valid();
   if (begun && half.pairing != pairing) return true;
@@ -39,50 +41,53 @@ void Gathering::add_tcp(int peer, TcpConnection connection, const std::string& r
   (connection.channel == Channel::kTcpControl ? half.control : half.data) = std::move(connection.socket);
   if (!half.control.valid() || !half.data.valid()) return;
   tcp::bound_silence(half.control.get());
-  Lifeline lifeline(std::move(half.control), peer, context_.host_of(peer));
-  set_link(peer, std::make_unique<tcp::TcpLink>(std::move(lifeline), std::move(half.data)), reason);
+  set_peer(std::make_unique<Lifeline>(std::move(half.control), peer, context_.host_of(peer)),
+           std::make_unique<tcp::TcpLink>(peer, std::move(half.data)), reason);
 }
 
 void Gathering::add_shm(int peer, ShmConnection connection, const std::string& reason) {
-  Lifeline lifeline(std::move(connection.control), peer, context_.host_of(peer),
-                    std::move(connection.process));
+  auto lifeline = std::make_unique<Lifeline>(std::move(connection.control), peer, context_.host_of(peer),
+                                             std::move(connection.process));
   const RingPair& rings = connection.segment.rings;
   const bool connector = connection.role == Role::kConnector;
   RingEnds ends{connection.segment.mapping, connector ? rings.upper : rings.lower,
-                connector ? rings.lower : rings.upper};
-  set_link(peer, std::make_unique<MemoryLink>("shm", std::move(lifeline), std::move(ends)), reason);
+                connector ? rings.lower : rings.upper, std::move(connection.bell)};
+  set_peer(std::move(lifeline), std::make_unique<MemoryLink>("shm", peer, std::move(ends)), reason);
 }
 
 std::vector<int> Gathering::missing() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < mesh_.size; ++rank) {
-    if (rank != mesh_.rank && !mesh_.links[at(rank)]) ranks.push_back(rank);
+    if (rank != mesh_.rank && !mesh_.lifelines[at(rank)]) ranks.push_back(rank);
   }
   return ranks;
 }
 
 Status Gathering::check() {
-  for (auto& link : mesh_.links) {
-    if (link) RING_TRY(link->check());
+  for (auto& lifeline : mesh_.lifelines) {
+    if (lifeline) RING_TRY(lifeline->check());
   }
   return {};
 }
 
 void Gathering::watch(std::vector<pollfd>& fds) {
-  for (auto& link : mesh_.links) {
-    if (link) (void)link->arm(kNone, fds);  // without an interest it has nothing to say
+  for (auto& lifeline : mesh_.lifelines) {
+    if (lifeline) lifeline->watch(fds);
   }
 }
 
 void Gathering::abort(const Status& cause) {
-  for (auto& link : mesh_.links) {
-    if (link) link->send_abort(cause);
+  for (auto& lifeline : mesh_.lifelines) {
+    if (lifeline) lifeline->send(encode_abort(mesh_.rank, cause));
   }
 }
 
-void Gathering::set_link(int peer, std::unique_ptr<Link> link, const std::string& reason) {
-  mesh_.links[at(peer)] = std::move(link);
-  mesh_.reasons[at(peer)] = reason;
+void Gathering::set_peer(std::unique_ptr<Lifeline> lifeline, std::unique_ptr<Link> link,
+                         const std::string& reason) {
+  const std::size_t peer = at(lifeline->peer());
+  mesh_.lifelines[peer] = std::move(lifeline);
+  mesh_.links[peer] = std::move(link);
+  mesh_.reasons[peer] = reason;
 }
 
 }  // namespace ring::transport

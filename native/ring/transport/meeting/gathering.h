@@ -7,8 +7,8 @@
 
 #include "ring/base/unique_fd.h"
 #include "ring/transport/handshake/hello.h"
-#include "ring/transport/link.h"
 #include "ring/transport/meeting/context.h"
+#include "ring/transport/mesh.h"
 #include "ring/transport/shm/segment.h"
 
 namespace ring::transport {
@@ -17,6 +17,7 @@ namespace ring::transport {
 struct ShmConnection {
   UniqueFd control;
   UniqueFd process;  // the peer's pidfd, where it could give one
+  UniqueFd bell;     // this end's of the pair of sockets that wakes
   shm::Segment segment;
   Role role = Role::kConnector;  // of this end
 };
@@ -39,7 +40,7 @@ class Gathering {
   void add_shm(int peer, ShmConnection connection, const std::string& reason);
 
   [[nodiscard]] std::vector<int> missing() const;
-  // Looks at the links that stand: a peer may die or give up while others are still awaited.
+  // Looks at the lifelines that stand: a peer may die or give up while others are still awaited.
   [[nodiscard]] Status check();
   void watch(std::vector<pollfd>& fds);
   void abort(const Status& cause);
@@ -51,7 +52,7 @@ class Gathering {
     UniqueFd data;
     std::uint64_t pairing = 0;
   };
-  void set_link(int peer, std::unique_ptr<Link> link, const std::string& reason);
+  void set_peer(std::unique_ptr<Lifeline> lifeline, std::unique_ptr<Link> link, const std::string& reason);
 
   const Context& context_;
   Mesh mesh_;

@@ -1,6 +1,9 @@
 #include "ring/transport/meeting/handover.h"
 
+#include <sys/socket.h>  // for socketpair
+
 #include <array>    // for array
+#include <cerrno>   // for errno
 #include <cstdint>  // for uint64_t
 #include <string>   // for string
 #include <utility>  // for move
@@ -24,11 +27,17 @@ Status answer(int socket, std::byte word) {
 
 }  // namespace
 
-Status send_offer(const ShmConnection& connection, std::size_t ring_bytes) {
+Status send_offer(ShmConnection& connection, std::size_t ring_bytes) {
   WireWriter writer;
   writer.u64(ring_bytes);
+  int bells[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, bells) != 0) {
+    return Status::system("socketpair", errno);
+  }
+  connection.bell.reset(bells[0]);
+  const UniqueFd theirs(bells[1]);
   const UniqueFd process = shm::own_process();
-  std::vector<int> descriptors{connection.segment.fd.get()};
+  std::vector<int> descriptors{connection.segment.fd.get(), theirs.get()};
   if (process.valid()) descriptors.push_back(process.get());
   return shm::send_parcel(connection.control.get(), Bytes(writer.str().data(), writer.str().size()),
                           descriptors);
@@ -51,7 +60,7 @@ Result<bool> accept_offer(ShmConnection& connection) {
   if (!parcel) return parcel.status();
   if (parcel.value().bytes == 0) return false;
   auto& descriptors = parcel.value().descriptors;
-  if (parcel.value().bytes != offer.size() || descriptors.empty()) {
+  if (parcel.value().bytes != offer.size() || descriptors.size() < 2) {
     return Status(Code::kMismatch, "an offer of shared memory without the memory");
   }
   WireReader reader(Bytes(offer.data(), offer.size()));
@@ -63,7 +72,8 @@ Result<bool> accept_offer(ShmConnection& connection) {
   RING_TRY(answer(connection.control.get(), kMapped));
   connection.segment = std::move(segment).value();
   connection.segment.fd.reset();
-  if (descriptors.size() > 1) connection.process = std::move(descriptors[1]);
+  connection.bell = std::move(descriptors[1]);
+  if (descriptors.size() > 2) connection.process = std::move(descriptors[2]);
   return true;
 }
 

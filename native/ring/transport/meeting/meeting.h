@@ -3,9 +3,9 @@
 
 #include "ring/base/deadline.h"
 #include "ring/base/status.h"
-#include "ring/transport/link.h"
 #include "ring/transport/meeting/context.h"
 #include "ring/transport/meeting/doorman.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::transport {
 

@@ -17,7 +17,7 @@ namespace ring::transport::shm {
 // Connects at once or fails; never blocks.
 [[nodiscard]] Result<UniqueFd> connect_abstract(const std::string& name);
 
-inline constexpr std::size_t kMaxPassed = 2;
+inline constexpr std::size_t kMaxPassed = 3;
 
 // The message is small and the socket fresh, so it goes whole or the peer is gone.
 [[nodiscard]] Status send_parcel(int socket, Bytes bytes, const std::vector<int>& descriptors);
