@@ -20,14 +20,6 @@ constexpr std::size_t kFewLanes = 16;
 // How long ranks that disagree wait for other headers, to tell who is alone.
 constexpr double kGrace_s = 0.2;
 
-// TEMPORARY until links have them.
-bool ended(const transport::Link&) {
-  return false;
-}
-bool has_left(const backend::Interrupt&, int) {
-  return false;
-}
-
 std::string seconds_text(double seconds) {
   auto text = std::to_string(seconds);
   text.resize(text.find('.') + 3);
@@ -272,7 +264,6 @@ Status Pump::sleep(const backend::Call& call) {
   }
   for (std::size_t i = 0; i < num_lanes_; ++i) {
     for (std::size_t fd = first_fd_[i]; fd < first_fd_[i + 1]; ++fd) {
-      if (fds_[fd].revents != 0) RING_TRY(lanes_[i]->link->check());
       if (fds_[fd].revents != 0) lanes_[i]->send_blocked = lanes_[i]->recv_blocked = false;
     }
   }
@@ -285,7 +276,7 @@ Status Pump::check_left(const backend::Call& call) {
   for (std::size_t i = 0; i < num_lanes_; ++i) {
     const Lane& lane = *lanes_[i];
     if (!has_unsent(lane) && !awaits(lane)) continue;
-    if (!ended(*lane.link) || !has_left(interrupt_, lane.peer)) continue;
+    if (!lane.link->ended() || !interrupt_.has_left(lane.peer)) continue;
     waited_for_ = lane.peer;
     const auto& host = mesh_.hosts[static_cast<std::size_t>(lane.peer)];
     return {Code::kPeerLost,
@@ -349,7 +340,7 @@ void Pump::collect_headers(Deadline deadline) {
       Lane& lane = *lanes_[i];
       if (lane.sending.used < lane.sending.filled) static_cast<void>(send_some(lane));
       Stage& stage = lane.receiving;
-      if (stage.filled >= kHeaderBytes || ended(*lane.link)) continue;
+      if (stage.filled >= kHeaderBytes || lane.link->ended()) continue;
       missing = true;
       const MutableBytes room(stage.bytes.data() + stage.filled, kHeaderBytes - stage.filled);
       const auto moved = lane.link->recv_some(room);

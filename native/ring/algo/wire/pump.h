@@ -17,7 +17,7 @@
 #include "ring/base/deadline.h"
 #include "ring/base/status.h"
 #include "ring/shm/spin_budget.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::algo::wire {
 

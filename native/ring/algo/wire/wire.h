@@ -16,7 +16,7 @@
 #include "ring/base/bytes.h"
 #include "ring/base/status.h"
 #include "ring/plan/parts.h"
-#include "ring/transport/link.h"
+#include "ring/transport/mesh.h"
 
 namespace ring::algo {
 
