@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import trap
 import workload
 from faultcases import BYTES
 
@@ -53,10 +54,18 @@ class Actor:
         return {"address": self._listener.address.hex()}
 
     def do_connect(
-        self, place: list[int], addresses: list[str], run_id: str, secret: str, limits: list[float]
+        self,
+        place: list[int],
+        addresses: list[str],
+        run_id: str,
+        secret: str,
+        limits: list[float],
+        deadly: list[Any],
     ) -> dict[str, Any]:
-        """Meets the others, ``limits``: seconds for that and for each collective."""
+        """Meets the others; ``limits``: seconds for that and for each collective; ``deadly``: a trap."""
         rank, size = place
+        if deadly:
+            trap.spring(*deadly)
         blobs = [bytes.fromhex(text) for text in addresses]
         try:
             native = self._listener.connect(rank, blobs, run_id, 0, bytes.fromhex(secret), limits[0])

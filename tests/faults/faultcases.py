@@ -6,9 +6,11 @@ import random
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+import trap
+
 Fate = Literal["fatal", "harmless", "either"]
 
-PHASES = ("listening", "handshake", "idle", "small", "large", "closing")
+PHASES = ("listening", "handshake", "handover", "idle", "small", "large", "closing")
 TRANSPORTS = ("shm", "tcp", "mixed")
 
 SIGNALS = ("kill", "stop", "stop_kill", "pause")
@@ -20,6 +22,7 @@ OWN = ("sleep_long", "sleep_short", "close", "abort", "exit", "mismatch")
 KINDS: dict[str, tuple[str, ...]] = {
     "listening": ("kill", "stop", "pause", "absent", "other_secret", *DOOR),
     "handshake": (*SIGNALS, *DOOR, *MIDDLE),
+    "handover": ("die_at", "fail_at"),
     "idle": ("kill", "stop", "stop_kill", "pause", "close", "abort", *BYTES),
     "small": (*SIGNALS, *OWN, *BYTES, "cut", "stall", "slow"),
     "large": (*SIGNALS, *OWN, *BYTES, "cut", "stall", "slow"),
@@ -27,6 +30,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 HARMLESS = {"pause", "sleep_short", "slow", "replay", *DOOR}
 FATAL = {"kill", "stop", "stop_kill", "sleep_long", "close", "abort", "exit", "mismatch", "absent"}
+# Only a deadline tells of these.
+SILENT = {"stop", "sleep_long", "cut", "stall", "flip", *BYTES}
 
 
 @dataclass(frozen=True)
@@ -67,12 +72,22 @@ class Fault:
 
     @property
     def fate(self) -> Fate:
-        """What may become of the other ranks."""
+        """What may become of the other ranks; a trap may lie where its victim never steps."""
         if self.kind in HARMLESS:
             return "harmless"
         if self.phase == "closing":
             return "either"
         return "fatal" if self.kind in FATAL else "either"
+
+    @property
+    def trap(self) -> list[object]:
+        """Which system call is deadly for the victim, or fails, with which error."""
+        if self.kind == "die_at":
+            return [trap.DEADLY[self.choice % len(trap.DEADLY)], 0]
+        calls, errors = trap.FAILING, trap.ERRORS
+        if self.kind == "fail_at":
+            return [calls[self.choice % len(calls)], errors[self.choice // len(calls) % len(errors)]]
+        return []
 
     def host_id(self, rank: int) -> str:
         """The identity of the host that a rank is told to be on; empty: the machine's own."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crew import Crew, GoneError, Hand, HangError
-from faultcases import BYTES, Fault
+from faultcases import BYTES, SILENT, Fault
 from interference import Middleman, Strangers
 
 CONNECT_S, COLLECTIVE_S = 1.5, 1.0
@@ -17,7 +17,17 @@ PATIENT_S = 20.0  # where nothing must fail, a slow machine must not make it
 MARGIN_S = 6.0
 SMALL_ROUNDS, LARGE_ROUNDS, ENDLESS = 40, 6, 1 << 30
 SECRET, OTHER_SECRET = "5e" * 32, "0f" * 32
+MEETING = ("listening", "handshake", "handover")
 _DOOR_NAMES = {"garbage_at_door": "garbage"}
+
+
+def fault_is_loud(fault: Fault) -> bool:
+    """Whether ranks learn of it at once, without waiting for a deadline."""
+    return fault.kind not in SILENT and fault.phase not in MEETING
+
+
+def _never_met(answer: dict[str, Any]) -> bool:
+    return bool(answer["ended"].startswith("Rendezvous"))
 
 
 @dataclass
@@ -53,7 +63,7 @@ class Play:
         self._outcome = Outcome(fault)
         patient = fault.fate == "harmless" or fault.phase == "closing" or fault.in_the_middle
         self._connect_s = PATIENT_S if patient and fault.kind not in ("stall", "cut", "flip") else CONNECT_S
-        self._collective_s = PATIENT_S if fault.fate == "harmless" else COLLECTIVE_S
+        self._collective_s = COLLECTIVE_S if fault.kind in SILENT else PATIENT_S
         self._stack = ExitStack()
 
     def run(self) -> Outcome:
@@ -65,6 +75,8 @@ class Play:
         except HangError as error:
             self._complain(f"HANG: {error}")
         self._outcome.seconds = time.monotonic() - begin
+        if fault_is_loud(self._fault) and self._outcome.seconds > PATIENT_S:
+            self._complain(f"HANG: noticed only after {self._outcome.seconds:.1f} s")
         self._part()
         return self._outcome
 
@@ -116,7 +128,8 @@ class Play:
             secret = OTHER_SECRET if rank == fault.victim and fault.kind == "other_secret" else SECRET
             limits = [self._connect_s, self._collective_s]
             self._ask(rank, do="connect", place=[rank, fault.size], addresses=mine,
-                      run_id=f"fault-{fault.number}", secret=secret, limits=limits)  # fmt: skip
+                      run_id=f"fault-{fault.number}", secret=secret, limits=limits,
+                      deadly=fault.trap if rank == fault.victim else [])  # fmt: skip
         if fault.kind == "absent":
             self._lose(fault.victim)
 
@@ -179,16 +192,17 @@ class Play:
             self._complain(f"rank {rank} saw nothing of it")
         elif ended != "ok" and fault.fate == "harmless":
             self._complain(f"rank {rank} failed: {ended}: {answer['text']}")
-        elif ended != "ok" and not self._plausible(rank, answer):
+        elif ended != "ok" and not self._plausible(answer):
             self._complain(f"rank {rank} blames {answer['blamed']}: {ended}: {answer['text']}")
 
-    def _plausible(self, rank: int, answer: dict[str, Any]) -> bool:
+    def _plausible(self, answer: dict[str, Any]) -> bool:
         fault, blamed = self._fault, answer["blamed"]
-        if fault.in_the_middle or fault.kind in (*BYTES, "mismatch"):
+        if fault.in_the_middle or fault.kind in (*BYTES, "mismatch", "fail_at"):
             return all(0 <= one < fault.size for one in blamed)  # both ends of a broken link are right
-        if not answer["ended"].startswith("Rendezvous"):
-            return blamed == [fault.victim]
-        return fault.victim in blamed
+        ended = {one for one, other in self._outcome.answers.items() if other["ended"] != "ok"}
+        if fault.phase in MEETING:  # who fails there closes its door, and the next one sees that
+            return bool(blamed) and set(blamed) <= {fault.victim} | ended
+        return blamed == [fault.victim] or (_never_met(answer) and fault.victim in blamed)
 
     def _leave(self) -> None:
         fault = self._fault
@@ -230,7 +244,8 @@ class Play:
 
     def _part(self) -> None:
         for rank, hand in self._hands.items():
-            if rank in self._gone or self._outcome.complaints:
+            trapped = self._fault.trap and rank == self._fault.victim
+            if rank in self._gone or trapped or self._outcome.complaints:
                 hand.end()
             else:
                 self._crew.release(hand)

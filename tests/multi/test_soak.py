@@ -92,7 +92,7 @@ def run_job(crew, name, times, size=4):
         addresses = [hand.hear(deadline)["address"] for hand in hands]
         for rank, hand in enumerate(hands):
             hand.ask(do="connect", place=[rank, size], addresses=addresses, run_id=f"{name}-{number}",
-                     secret=SECRET, limits=[30.0, 30.0])  # fmt: skip
+                     secret=SECRET, limits=[30.0, 30.0], deadly=[])  # fmt: skip
         answers = [hand.hear(deadline) for hand in hands]
         for hand in hands:
             hand.ask(do="work", seed=number, large=False, rounds=5, act=[])
