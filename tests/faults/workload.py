@@ -30,8 +30,8 @@ class Workload:
         self._most = LARGE_ELEMENTS if large else SMALL_ELEMENTS
         kinds = [self._allreduce, self._allreduce, self._broadcast, self._allgather, self._reducescatter]
         self._kinds: list[Callable[[int, str], None]] = [*kinds, self._barrier]
-        if hasattr(comm, "alltoall"):
-            self._kinds.append(self._alltoall)
+        self._kinds += [self._alltoall, self._grouped, self._in_group]
+        self._group: Any = None
         self._lie = 0
 
     def lie(self) -> None:
@@ -85,8 +85,24 @@ class Workload:
 
     def _alltoall(self, count: int, dtype: str) -> None:
         size, rank = self._comm.size, self._comm.rank
-        got = self._comm.alltoall(self._mine(count * size, dtype))
+        got, _ = self._comm.alltoall(self._mine(count * size, dtype))
         parts = [
             self._mine(count * size, dtype, peer)[count * rank : count * (rank + 1)] for peer in range(size)
         ]
         self._expect(got, np.concatenate(parts).astype("float64"), "alltoall")
+
+    def _grouped(self, count: int, dtype: str) -> None:
+        counts = (count, 1, count // 2 + 1)
+        arrays = [self._mine(n, dtype) for n in counts]
+        for array, n in zip(self._comm.grouped_allreduce(arrays, "sum"), counts, strict=True):
+            self._expect(array, self._total(n, dtype), f"grouped allreduce of {n} {dtype}")
+
+    def _in_group(self, count: int, dtype: str) -> None:
+        """All but rank 0, in an order of their own."""
+        members = list(range(self._comm.size - 1, 0, -1))
+        if self._group is None:
+            self._group = (self._comm.new_group(members),)
+        (group,) = self._group
+        if group is not None:
+            got = group.allreduce(self._mine(count, dtype), "max")
+            self._expect(got, self._mine(count, dtype, members[0]).astype("float64"), "allreduce in a group")
