@@ -95,32 +95,4 @@ TEST_CASE("headers describe themselves") {
   CHECK(comm::describe(header_at(3)) == "allreduce #3 'loss' (float32 x 4, mean)");
 }
 
-TEST_CASE("three neighbours: the lone deviation is blamed from every place, with one text") {
-  const auto usual = header_at(3);
-  const auto odd = header_at(4);
-  CHECK(comm::agree({usual, 2, "c"}, {usual, 0, "a"}, {usual, 1, "b"}).is_ok());
-  for (const auto& status : {comm::agree({usual, 2, "c"}, {usual, 0, "a"}, {odd, 1, "b"}),
-                             comm::agree({usual, 0, "a"}, {odd, 1, "b"}, {usual, 2, "c"}),
-                             comm::agree({odd, 1, "b"}, {usual, 2, "c"}, {usual, 0, "a"})}) {
-    CHECK(status.code() == Code::kMismatch);
-    CHECK(status.rank() == 1);
-    CHECK(status.host() == "b");
-  }
-}
-
-TEST_CASE("two ranks that differ say the same") {
-  const auto one = header_at(3);
-  const auto other = header_at(4);
-  const auto seen_by_0 = comm::agree({other, 1, "b"}, {one, 0, "a"}, {other, 1, "b"});
-  const auto seen_by_1 = comm::agree({one, 0, "a"}, {other, 1, "b"}, {one, 0, "a"});
-  CHECK(seen_by_0.rank() == 1);
-  CHECK(seen_by_1.rank() == 1);
-  CHECK(seen_by_0.message() == seen_by_1.message());
-}
-
-TEST_CASE("bytes that are no header are a bug, not a disagreement") {
-  const auto one = header_at(3);
-  CHECK(comm::agree({comm::Header{}, 1, "b"}, {one, 0, "a"}, {one, 1, "b"}).code() == Code::kInternal);
-}
-
 }  // namespace

@@ -1,13 +1,11 @@
 #include "ring/algo/host_backend.h"
 
-#include <cstring>  // for memcpy, memmove
-#include <numeric>  // for iota
-#include <utility>  // for move
-#include <vector>   // for vector
+#include <algorithm>  // for find, max
+#include <cstring>    // for memmove
+#include <numeric>    // for iota
+#include <utility>    // for move
 
-#include "ring/plan/barrier.h"
-#include "ring/plan/broadcast.h"
-#include "ring/plan/ring.h"
+#include "ring/shm/group.h"
 
 namespace ring::algo {
 namespace {
@@ -16,9 +14,6 @@ using backend::Call;
 using backend::Counts;
 using backend::Reduction;
 
-// Up to here a broadcast is bound by hops, above by bytes.
-constexpr std::size_t kTreeBytes = 64 * 1024;
-
 // Null pointers are allowed for nothing.
 void move_bytes(std::byte* to, const std::byte* from, std::size_t size) {
   if (size > 0 && to != from) std::memmove(to, from, size);
@@ -26,148 +21,187 @@ void move_bytes(std::byte* to, const std::byte* from, std::size_t size) {
 
 }  // namespace
 
-HostBackend::HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt)
-    : mesh_(std::make_shared<transport::Mesh>(std::move(mesh))),
-      ranks_(static_cast<std::size_t>(mesh_->size)),
-      rank_(mesh_->rank),
+HostBackend::HostBackend(std::shared_ptr<Shared> shared, backend::Interrupt& interrupt,
+                         std::vector<int> ranks, plan::Topology topology)
+    : shared_(std::move(shared)),
       interrupt_(interrupt),
-      pump_(*mesh_, ranks_, interrupt) {
-  std::iota(ranks_.begin(), ranks_.end(), 0);
+      ranks_(std::move(ranks)),
+      topology_(std::move(topology)),
+      host_(topology_.host()),
+      local_index_(topology_.local_index()),
+      rails_(topology_.rails()) {}
+
+Result<std::unique_ptr<HostBackend>> HostBackend::make(transport::Mesh mesh, backend::Interrupt& interrupt) {
+  std::vector<int> ranks(static_cast<std::size_t>(mesh.size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  auto topology = mesh.topology;
+  auto shared = std::make_shared<Shared>();
+  if (mesh.segment) shared->seat = std::make_shared<shm::Seat>(mesh.segment, topology.local_index());
+  shared->mesh = std::move(mesh);
+  return form(std::move(shared), interrupt, std::move(ranks), std::move(topology));
 }
 
-HostBackend::HostBackend(std::shared_ptr<transport::Mesh> mesh, std::vector<int> ranks, int rank,
-                         backend::Interrupt& interrupt)
-    : mesh_(std::move(mesh)),
-      ranks_(std::move(ranks)),
-      rank_(rank),
-      interrupt_(interrupt),
-      pump_(*mesh_, ranks_, interrupt) {}
+Result<std::unique_ptr<HostBackend>> HostBackend::form(std::shared_ptr<Shared> shared,
+                                                       backend::Interrupt& interrupt, std::vector<int> ranks,
+                                                       plan::Topology topology) {
+  std::unique_ptr<HostBackend> formed(
+      new HostBackend(std::move(shared), interrupt, std::move(ranks), std::move(topology)));
+  RING_TRY(formed->join_host());
+  formed->join_rail();
+  return formed;
+}
 
-std::string HostBackend::host_of(int rank) const {
-  const auto place = static_cast<std::size_t>(world_rank(rank));
-  return place < mesh_->hosts.size() ? mesh_->hosts[place] : std::string();
+Status HostBackend::join_host() {
+  const auto& local = topology_.local_ranks();
+  std::vector<int> mesh_ranks;
+  for (const int rank : local) mesh_ranks.push_back(ranks_[static_cast<std::size_t>(rank)]);
+  if (local.size() == 1) {
+    local_.emplace(shm::LocalGroup::alone(), std::move(mesh_ranks), interrupt_, meter_);
+    return Status::ok();
+  }
+  if (!shared_->seat) return {Code::kInternal, "ranks share a host, but no segment"};
+  const auto area = shared_->seat->add_group(static_cast<int>(local.size()));
+  if (!area) return area.status();
+  std::vector<int> seats;  // places on the whole host
+  const auto& whole = shared_->mesh.topology;
+  for (const int rank : mesh_ranks) seats.push_back(whole.local_index_of(rank));
+  auto group = shm::LocalGroup::join(shared_->seat, area.value(), local_index_, std::move(seats));
+  if (!group) return group.status();
+  local_.emplace(std::move(group).value(), std::move(mesh_ranks), interrupt_, meter_);
+  return Status::ok();
+}
+
+void HostBackend::join_rail() {
+  std::vector<int> members{ranks_[static_cast<std::size_t>(rank())]};
+  if (on_rail()) {
+    members = topology_.rail(local_index_);
+    for (int& member : members) member = ranks_[static_cast<std::size_t>(member)];
+  }
+  rail_.emplace(shared_->mesh, std::move(members), interrupt_, meter_);
+}
+
+Result<std::unique_ptr<backend::Backend>> HostBackend::split(const std::vector<int>& ranks) {
+  const bool member = std::find(ranks.begin(), ranks.end(), rank()) != ranks.end();
+  if (!member) {
+    int here = 0;
+    for (const int one : ranks) here += topology_.host_of[static_cast<std::size_t>(one)] == host_ ? 1 : 0;
+    if (here > 1) {  // areas are numbered alike by all ranks of the host
+      const auto area = shared_->seat->add_group(here);
+      if (!area) return area.status();
+    }
+    return std::unique_ptr<Backend>();
+  }
+  std::vector<int> mesh_ranks;
+  for (const int one : ranks) mesh_ranks.push_back(ranks_[static_cast<std::size_t>(one)]);
+  auto formed = form(shared_, interrupt_, std::move(mesh_ranks), plan::subset(topology_, ranks));
+  if (!formed) return formed.status();
+  return std::unique_ptr<Backend>(std::move(formed).value());
 }
 
 int HostBackend::world_rank(int rank) const noexcept {
   return rank >= 0 && rank < size() ? ranks_[static_cast<std::size_t>(rank)] : -1;
 }
 
-Result<std::unique_ptr<backend::Backend>> HostBackend::split(const std::vector<int>& ranks) {
-  std::vector<int> inside;
-  int mine = -1;
-  for (const int rank : ranks) {
-    if (rank == rank_) mine = static_cast<int>(inside.size());
-    inside.push_back(world_rank(rank));
+std::string HostBackend::host_of(int world_rank) const {
+  const auto& hosts = shared_->mesh.hosts;
+  const auto place = static_cast<std::size_t>(world_rank);
+  return world_rank >= 0 && place < hosts.size() ? hosts[place] : std::string();
+}
+
+int HostBackend::waited_for() const noexcept {
+  return rail_ ? rail_->waited_for() : -1;
+}
+
+void HostBackend::close() noexcept {
+  local_.reset();
+  rail_.reset();
+  if (size() < shared_->mesh.size) return;
+  for (auto& link : shared_->mesh.links) {
+    if (link) link->close();
   }
-  if (mine < 0) return std::unique_ptr<backend::Backend>();
-  return std::unique_ptr<backend::Backend>(new HostBackend(mesh_, std::move(inside), mine, interrupt_));
+}
+
+wire::Values HostBackend::values_of(const Reduction& what) const {
+  wire::Values values{};
+  values.own = what.send;
+  values.out = what.recv;
+  values.from = values.to = values.wire = what.dtype;
+  values.op = what.op;
+  const bool compresses = what.dtype == DType::kFloat32 && what.wire != what.dtype;
+  if (compresses) {  // prescaled before it is rounded, so that it can be brought into range
+    values.wire = what.wire;
+    values.prescale = what.prescale;
+    values.residual = what.residual;
+  }
+  values.scaling =
+      kernel::scaling_of(what.dtype, what.op, size(), compresses ? 1 : what.prescale, what.postscale);
+  return values;
+}
+
+kernel::Scaling HostBackend::scaling_of(const Reduction& what) const {
+  return kernel::scaling_of(what.dtype, what.op, size(), what.prescale, what.postscale);
 }
 
 Status HostBackend::allreduce(const Reduction& what, std::uint64_t count, const Call& call) {
-  if (size() == 1) {
-    move_bytes(what.recv, what.send, count * size_of(what.dtype));
-    return Status::ok();
-  }
-  const auto parts = plan::even_parts(count, size());
-  RING_TRY(algo::reducescatter(lane(), what, parts, Layout::kAllParts, call));
-  plan::Parts bytes = parts;
-  for (auto& part : bytes) part = {part.offset * size_of(what.dtype), part.count * size_of(what.dtype)};
-  return allgather_parts(what.recv, bytes, call);
+  if (one_host()) return local_->allreduce(what, scaling_of(what), count, call);
+  if (one_rank_each()) return rail_->allreduce(values_of(what), count, call);
+  return allreduce_mixed(what, count, call);
 }
 
 Status HostBackend::reducescatter(const Reduction& what, const Counts& counts, const Call& call) {
-  if (size() == 1) {
-    move_bytes(what.recv, what.send, counts[0] * size_of(what.dtype));
-    return Status::ok();
-  }
-  return algo::reducescatter(lane(), what, plan::parts_of(counts), Layout::kOwnPart, call);
+  plan::parts_of(counts, parts_);
+  if (one_host()) return local_->reducescatter(what, scaling_of(what), parts_, false, what.recv, call);
+  if (one_rank_each()) return rail_->reducescatter(values_of(what), parts_, call);
+  return reducescatter_mixed(what, parts_, call);
 }
 
 Status HostBackend::allgather(Bytes send, std::byte* recv, const Counts& bytes, const Call& call) {
-  const auto parts = plan::parts_of(bytes);
-  move_bytes(recv + parts[static_cast<std::size_t>(rank())].offset, send.data, send.size);
-  return allgather_parts(recv, parts, call);
-}
-
-Status HostBackend::allgather_parts(std::byte* data, const plan::Parts& parts, const Call& call) {
-  for (const auto& step : plan::ring_allgather(rank(), parts)) {
-    std::vector<Send> sends{
-        {plan::next_rank(rank(), size()), Bytes(data + step.send.offset, step.send.count)}};
-    std::vector<Receive> receives{{plan::previous_rank(rank(), size()), step.recv.count,
-                                   MutableBytes(data + step.recv.offset, step.recv.count)}};
-    RING_TRY(pump_.run(sends, receives, call));
-  }
-  return Status::ok();
+  plan::parts_of(bytes, parts_);
+  move_bytes(recv + parts_[static_cast<std::size_t>(rank())].offset, send.data, send.size);
+  if (one_host()) return local_->allgather(recv, parts_, call);
+  if (one_rank_each()) return rail_->allgather(recv, parts_, call);
+  return allgather_mixed(recv, parts_, call);
 }
 
 Status HostBackend::broadcast(MutableBytes buffer, int root, const Call& call) {
-  const auto plan = buffer.size <= kTreeBytes ? plan::binomial_tree(rank(), size(), root)
-                                              : plan::chain(rank(), size(), root);
-  std::vector<Send> sends;
-  std::vector<Receive> receives;
-  if (plan.parent >= 0) receives.push_back({plan.parent, buffer.size, buffer});
-  for (const int child : plan.children) {
-    sends.push_back({child, Bytes(buffer.data, buffer.size), plan.parent >= 0 ? 0 : kNoGate});
-  }
-  return pump_.run(sends, receives, call);
+  if (one_host()) return local_->broadcast(buffer, root, call);
+  if (one_rank_each()) return rail_->broadcast(buffer, root, call);
+  return broadcast_mixed(buffer, root, call);
 }
 
 Status HostBackend::alltoall(const std::byte* send, const Counts& send_bytes, std::byte* recv,
                              const Counts& recv_bytes, const Call& call) {
   const auto out = plan::parts_of(send_bytes);
   const auto in = plan::parts_of(recv_bytes);
-  std::vector<Send> sends;
-  std::vector<Receive> receives;
-  for (int distance = 0; distance < size(); ++distance) {
-    const int to = (rank() + distance) % size();
-    const int from = (rank() - distance + size()) % size();
-    const auto& give = out[static_cast<std::size_t>(to)];
-    const auto& take = in[static_cast<std::size_t>(from)];
-    if (distance == 0) {
-      move_bytes(recv + take.offset, send + give.offset, give.count);
-    } else {
-      sends.push_back({to, Bytes(send + give.offset, give.count)});
-      receives.push_back({from, take.count, MutableBytes(recv + take.offset, take.count)});
-    }
+  RING_TRY(alltoall_on_host(send, out, recv, in, call));
+  if (one_host()) return Status::ok();
+  std::vector<Wire::Pair> pairs;
+  for (int distance = 1; distance < size(); ++distance) {  // everybody begins with another one
+    const auto other = static_cast<std::size_t>((rank() + distance) % size());
+    if (topology_.host_of[other] == host_) continue;
+    pairs.push_back({ranks_[other],
+                     Bytes(send + out[other].offset, static_cast<std::size_t>(out[other].count)),
+                     MutableBytes(recv + in[other].offset, static_cast<std::size_t>(in[other].count))});
   }
-  return pump_.run(sends, receives, call);
+  return rail_->alltoall(pairs, call);
+}
+
+Status HostBackend::alltoall_on_host(const std::byte* send, const plan::Parts& out, std::byte* recv,
+                                     const plan::Parts& in, const Call& call) {
+  plan::Parts local_out;
+  plan::Parts local_in;
+  for (const int other : topology_.local_ranks()) {
+    local_out.push_back(out[static_cast<std::size_t>(other)]);
+    local_in.push_back(in[static_cast<std::size_t>(other)]);
+  }
+  return local_->alltoall(send, local_out, recv, local_in, call);
 }
 
 Status HostBackend::barrier(const Call& call) {
-  const std::byte token{1};
-  std::byte got{};
-  for (const auto& round : plan::dissemination(rank(), size())) {
-    std::vector<Send> sends{{round.to, Bytes(&token, 1)}};
-    std::vector<Receive> receives{{round.from, 1, MutableBytes(&got, 1)}};
-    RING_TRY(pump_.run(sends, receives, call));
-  }
-  return Status::ok();
-}
-
-Status HostBackend::swap_headers(Bytes mine, MutableBytes previous, MutableBytes next, const Call& call) {
-  if (size() == 1) {
-    std::memcpy(previous.data, mine.data, mine.size);
-    std::memcpy(next.data, mine.data, mine.size);
-    return Status::ok();
-  }
-  const int before = plan::previous_rank(rank(), size());
-  const int after = plan::next_rank(rank(), size());
-  std::vector<Send> sends{{after, mine}};
-  std::vector<Receive> receives{{before, previous.size, previous}};
-  if (before != after) {  // with two ranks both neighbours are one
-    sends.push_back({before, mine});
-    receives.push_back({after, next.size, next});
-  }
-  RING_TRY(pump_.run(sends, receives, call));
-  if (before == after) std::memcpy(next.data, previous.data, next.size);
-  return Status::ok();
-}
-
-void HostBackend::close() noexcept {
-  for (auto& link : mesh_->links) {
-    if (link) link->close();
-  }
-  mesh_->links.clear();
+  if (!one_rank_each()) RING_TRY(local_->barrier(call));
+  if (one_host()) return Status::ok();
+  if (local_index_ == 0) RING_TRY(rail_->barrier(call));
+  return one_rank_each() ? Status::ok() : local_->barrier(call);
 }
 
 }  // namespace ring::algo

@@ -1,29 +1,40 @@
-// HostBackend: the collectives over host memory = plans + links + kernel.
-// Owner: the engine; made anywhere, then used by its progress thread only.
+// HostBackend: the collectives of one group of ranks over host memory. Ranks that share memory reduce among
+// themselves (Local); what has to leave the host goes along rails, the ranks of equal local index on all
+// hosts (Wire). So a host is crossed once in each direction, and its ranks share the bytes.
+// Owner: the engine; made anywhere, then used by the thread that executes a collective only.
 #pragma once
 
-#include <memory>  // for shared_ptr, unique_ptr
-#include <string>  // for string
-#include <vector>  // for vector
+#include <memory>    // for shared_ptr, unique_ptr
+#include <optional>  // for optional
+#include <string>    // for string
+#include <vector>    // for vector
 
-#include "ring/algo/pump.h"
-#include "ring/algo/reduce.h"
+#include "ring/algo/local/local.h"
+#include "ring/algo/wire/scratch.h"
+#include "ring/algo/wire/wire.h"
 #include "ring/backend/backend.h"
 #include "ring/backend/interrupt.h"
+#include "ring/plan/topology.h"
+#include "ring/shm/seat.h"
 #include "ring/transport/mesh.h"
 
 namespace ring::algo {
 
 class HostBackend final : public backend::Backend {
  public:
-  // Takes what it needs of the mesh: not the lifelines. `interrupt` must outlive the backend.
-  HostBackend(transport::Mesh mesh, backend::Interrupt& interrupt);
+  // The group of all ranks. Takes what it needs of the mesh: not the lifelines. `interrupt` must outlive the
+  // backend. kSystem when the shared memory has no room.
+  [[nodiscard]] static Result<std::unique_ptr<HostBackend>> make(transport::Mesh mesh,
+                                                                 backend::Interrupt& interrupt);
 
-  [[nodiscard]] int rank() const noexcept override { return rank_; }
-  [[nodiscard]] int size() const noexcept override { return static_cast<int>(ranks_.size()); }
-  [[nodiscard]] std::string host_of(int rank) const override;
+  // Shares links and segment with this one.
+  [[nodiscard]] Result<std::unique_ptr<Backend>> split(const std::vector<int>& ranks) override;
+
+  [[nodiscard]] int rank() const noexcept override { return topology_.rank; }
+  [[nodiscard]] int size() const noexcept override { return topology_.size; }
   [[nodiscard]] int world_rank(int rank) const noexcept override;
-  [[nodiscard]] Result<std::unique_ptr<backend::Backend>> split(const std::vector<int>& ranks) override;
+  [[nodiscard]] std::string host_of(int world_rank) const override;
+  [[nodiscard]] const plan::Topology& topology() const noexcept { return topology_; }
 
   [[nodiscard]] Status allreduce(const backend::Reduction& what, std::uint64_t count,
                                  const backend::Call& call) override;
@@ -35,27 +46,69 @@ class HostBackend final : public backend::Backend {
   [[nodiscard]] Status alltoall(const std::byte* send, const backend::Counts& send_bytes, std::byte* recv,
                                 const backend::Counts& recv_bytes, const backend::Call& call) override;
   [[nodiscard]] Status barrier(const backend::Call& call) override;
-  [[nodiscard]] const backend::Meter& meter() const noexcept override { return meter_; }
 
-  [[nodiscard]] Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,
-                                    const backend::Call& call) override;
-  [[nodiscard]] int waited_for() const noexcept override { return pump_.waited_for(); }
+  [[nodiscard]] const backend::Meter& meter() const noexcept override { return meter_; }
+  [[nodiscard]] int waited_for() const noexcept override;
   void close() noexcept override;
 
- private:
-  HostBackend(std::shared_ptr<transport::Mesh> mesh, std::vector<int> ranks, int rank,
-              backend::Interrupt& interrupt);
-  [[nodiscard]] Lane lane() { return {rank_, size(), pump_, windows_, partials_}; }
-  [[nodiscard]] Status allgather_parts(std::byte* data, const plan::Parts& parts, const backend::Call& call);
+  // Registered memory, where the ranks of the host share some.
+  [[nodiscard]] Local& local() noexcept { return *local_; }
+  [[nodiscard]] Wire& rail() noexcept { return *rail_; }
 
-  std::shared_ptr<transport::Mesh> mesh_;
-  std::vector<int> ranks_;  // their numbers in the mesh
-  int rank_;
+ private:
+  // What a group and those split from it have in common.
+  struct Shared {
+    transport::Mesh mesh;
+    std::shared_ptr<shm::Seat> seat;  // null where no memory is shared
+  };
+
+  HostBackend(std::shared_ptr<Shared> shared, backend::Interrupt& interrupt, std::vector<int> ranks,
+              plan::Topology topology);
+  [[nodiscard]] static Result<std::unique_ptr<HostBackend>> form(std::shared_ptr<Shared> shared,
+                                                                 backend::Interrupt& interrupt,
+                                                                 std::vector<int> ranks,
+                                                                 plan::Topology topology);
+  [[nodiscard]] Status join_host();
+  void join_rail();
+
+  [[nodiscard]] bool one_host() const noexcept { return topology_.num_hosts() == 1; }
+  [[nodiscard]] bool one_rank_each() const noexcept { return topology_.num_hosts() == topology_.size; }
+  [[nodiscard]] bool on_rail() const noexcept { return local_index_ < rails_; }
+  [[nodiscard]] const std::vector<int>& ranks_on(int host) const;
+  // The rank whose data the `round`-th turn of rail `rail` carries on `host`; -1 for none.
+  [[nodiscard]] int carried(int host, int rail, int round) const;
+  [[nodiscard]] int rounds(int host) const;
+
+  [[nodiscard]] wire::Values values_of(const backend::Reduction& what) const;
+  [[nodiscard]] kernel::Scaling scaling_of(const backend::Reduction& what) const;
+  [[nodiscard]] Status allreduce_mixed(const backend::Reduction& what, std::uint64_t count,
+                                       const backend::Call& call);
+  [[nodiscard]] Status reducescatter_mixed(const backend::Reduction& what, const plan::Parts& parts,
+                                           const backend::Call& call);
+  [[nodiscard]] Status scatter_on_host(const backend::Reduction& what, const kernel::Scaling& scaling,
+                                       const plan::Parts& parts, const backend::Call& call);
+  [[nodiscard]] Status hand_over(const std::byte* carried_values, std::byte* recv, const plan::Parts& parts,
+                                 std::size_t width, const backend::Call& call);
+  [[nodiscard]] Status allgather_mixed(std::byte* recv, const plan::Parts& parts, const backend::Call& call);
+  [[nodiscard]] Status broadcast_mixed(MutableBytes buffer, int root, const backend::Call& call);
+  [[nodiscard]] Status alltoall_on_host(const std::byte* send, const plan::Parts& out, std::byte* recv,
+                                        const plan::Parts& in, const backend::Call& call);
+
+  std::shared_ptr<Shared> shared_;
   backend::Interrupt& interrupt_;
-  Pump pump_;
+  std::vector<int> ranks_;  // of the mesh, by rank of the group
+  plan::Topology topology_;
+  int host_;
+  int local_index_;
+  int rails_;
   backend::Meter meter_;
-  Scratch windows_;
-  Scratch partials_;
+  std::optional<Local> local_;  // alone where no other rank of the group is on this host
+  std::optional<Wire> rail_;    // alone where this rank is on none
+  plan::Parts parts_;           // kept, so that small calls allocate nothing
+  plan::Parts local_parts_;
+  plan::Parts rail_parts_;
+  wire::Scratch scratch_;
+  wire::Scratch results_;
 };
 
 }  // namespace ring::algo

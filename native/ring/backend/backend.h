@@ -32,8 +32,8 @@ class Agreement {
   [[nodiscard]] virtual std::uint64_t hash() const = 0;
   // "allreduce #3 'loss' (4 x float32, mean)"; built only for messages.
   [[nodiscard]] virtual std::string name() const = 0;
-  // kMismatch that shows both sides and blames `rank` where `theirs` differs.
-  [[nodiscard]] virtual Status compare(int rank, Bytes theirs) const = 0;
+  // kMismatch that shows both sides and blames `world_rank` where `theirs` differs.
+  [[nodiscard]] virtual Status compare(int world_rank, Bytes theirs) const = 0;
 };
 
 // What has been moved and waited for since the backend was made. Bytes of data on the wire: neither headers
@@ -79,9 +79,10 @@ class Backend {
 
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
-  [[nodiscard]] virtual std::string host_of(int rank) const = 0;
   // The number of one of these ranks among all ranks of the run: what failures name.
   [[nodiscard]] virtual int world_rank(int rank) const noexcept = 0;
+  // The host of a rank of the run.
+  [[nodiscard]] virtual std::string host_of(int world_rank) const = 0;
 
   // The collectives of some of these ranks, numbered anew in the given order; null on a rank that is not
   // among them. All ranks of this group call it in the same order. Shares links and memory with this one,
@@ -102,9 +103,6 @@ class Backend {
   [[nodiscard]] virtual Status barrier(const Call& call) = 0;
   [[nodiscard]] virtual const Meter& meter() const noexcept = 0;
 
-  // Gives `mine` to both ring neighbours and gets theirs; all three are of one size.
-  [[nodiscard]] virtual Status swap_headers(Bytes mine, MutableBytes previous, MutableBytes next,
-                                            const Call& call) = 0;
   // The rank of the run that the last collective was waiting for when it failed; -1 for none.
   [[nodiscard]] virtual int waited_for() const noexcept = 0;
   virtual void close() noexcept = 0;

@@ -35,10 +35,13 @@ Result<std::shared_ptr<Engine>> Engine::start(transport::Mesh mesh) {
   auto hosts = mesh.hosts;
   // In a forked child nothing of it may be touched, not even to free it: the thread that waits inside does
   // not exist there, and the links belong to the parent.
-  std::shared_ptr<Engine> engine(new Engine(std::move(mesh)), [](Engine* last) {
+  std::shared_ptr<Engine> engine(new Engine(), [](Engine* last) {
     if (!last->is_forked()) delete last;
   });
   if (!engine->interrupt_.valid()) return Status::system("eventfd", errno);
+  auto backend = algo::HostBackend::make(std::move(mesh), engine->interrupt_);
+  if (!backend) return backend.status();
+  engine->world_ = std::make_shared<Group>(0, std::move(backend).value());
   auto watcher = transport::Watcher::start(std::move(lifelines), rank, std::move(hosts), engine->interrupt_,
                                            [raw = engine.get()] { raw->look(); });
   if (!watcher) return watcher.status();
@@ -47,9 +50,7 @@ Result<std::shared_ptr<Engine>> Engine::start(transport::Mesh mesh) {
   return engine;
 }
 
-Engine::Engine(transport::Mesh mesh)
-    : pid_(::getpid()),
-      world_(std::make_shared<Group>(0, std::make_unique<algo::HostBackend>(std::move(mesh), interrupt_))) {}
+Engine::Engine() : pid_(::getpid()) {}
 
 Engine::~Engine() {
   close();

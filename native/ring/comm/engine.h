@@ -72,7 +72,7 @@ class Engine {
   };
   using TaskPtr = std::unique_ptr<Task>;
 
-  explicit Engine(transport::Mesh mesh);
+  Engine();
   [[nodiscard]] Status admit(Group& group, Operation& operation);
   [[nodiscard]] backend::WorkPtr enqueue(Group& group, const Operation& operation);
   [[nodiscard]] Status wait_for(const backend::Work& work, const Check* give_up);

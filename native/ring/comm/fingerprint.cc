@@ -49,6 +49,12 @@ std::string change_of(const Header& header) {
   return text;
 }
 
+struct Side {
+  const Header& header;
+  int rank;
+  std::string host;
+};
+
 std::string name_of_side(const Side& side) {
   return "rank " + std::to_string(side.rank) + (side.host.empty() ? "" : " on " + side.host) + " calls " +
          describe(side.header);
@@ -64,10 +70,6 @@ std::string hint(const Header& mine, const Header& theirs) {
     return " (the labels differ further on)";
   }
   return {};
-}
-
-bool differ(const Side& one, const Side& other) {
-  return std::memcmp(&one.header, &other.header, sizeof(Header)) != 0;
 }
 
 Status no_header(const Side& side) {
@@ -128,29 +130,16 @@ Fingerprint::Fingerprint(const Operation& operation, const backend::Backend& bac
   hash_ = hash_bytes(&header_, offsetof(Header, label));
 }
 
-Status Fingerprint::compare(int rank, Bytes theirs) const {
+Status Fingerprint::compare(int world_rank, Bytes theirs) const {
   if (theirs.size == sizeof header_ && std::memcmp(&header_, theirs.data, sizeof header_) == 0) return {};
   Header other;
   std::memcpy(&other, theirs.data, std::min(theirs.size, sizeof other));
-  const Side them{other, backend_.world_rank(rank), backend_.host_of(rank)};
+  const Side them{other, world_rank, backend_.host_of(world_rank)};
   if (other.magic != kMagic) return no_header(them);
-  const int mine = backend_.rank();
-  const Side us{header_, backend_.world_rank(mine), backend_.host_of(mine)};
+  const int mine = backend_.world_rank(backend_.rank());
+  const Side us{header_, mine, backend_.host_of(mine)};
   // Of two, nobody can tell who deviates: both blame the higher number.
   return mismatch(us, them, backend_.size() == 2 && us.rank > them.rank ? us : them);
-}
-
-Status agree(const Side& previous, const Side& mine, const Side& next) {
-  for (const Side* side : {&previous, &next}) {
-    if (side->header.magic != kMagic) return no_header(*side);
-  }
-  const bool previous_differs = differ(previous, mine);
-  const bool next_differs = differ(next, mine);
-  if (!previous_differs && !next_differs) return Status::ok();
-  const Side& other = previous_differs ? previous : next;
-  if (previous.rank == next.rank) return mismatch(mine, other, mine.rank > other.rank ? mine : other);
-  const bool mine_is_alone = previous_differs && next_differs && !differ(previous, next);
-  return mismatch(mine, other, mine_is_alone ? mine : other);
 }
 
 }  // namespace ring::comm

@@ -51,23 +51,12 @@ class Fingerprint final : public backend::Agreement {
   [[nodiscard]] Bytes header() const override { return {&header_, sizeof header_}; }
   [[nodiscard]] std::uint64_t hash() const override { return hash_; }
   [[nodiscard]] std::string name() const override { return describe(header_); }
-  [[nodiscard]] Status compare(int rank, Bytes theirs) const override;
+  [[nodiscard]] Status compare(int world_rank, Bytes theirs) const override;
 
  private:
   const backend::Backend& backend_;
   Header header_;
   std::uint64_t hash_;
 };
-
-struct Side {
-  const Header& header;
-  int rank;
-  std::string host;
-};
-
-// What this rank and its two ring neighbours ask for. kMismatch names two sides that differ and blames the
-// one that is alone among the three; between two ranks, where nobody can tell, the one with the higher
-// number. So all ranks that see a lone deviation say the same.
-[[nodiscard]] Status agree(const Side& previous, const Side& mine, const Side& next);
 
 }  // namespace ring::comm

@@ -44,8 +44,9 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
 Status Group::execute(const Operation& operation, const backend::Interrupt& interrupt) {
   const Fingerprint mine(operation, *backend_);
   const backend::Call call{mine, operation.timeout_s};
-  RING_TRY(agree(mine, call));
-  return operation.body ? operation.body(*backend_, interrupt, call) : dispatch(operation, call);
+  if (!operation.body) return dispatch(operation, call);
+  RING_TRY(backend_->barrier(call));  // the ranks agree on what they call before a body runs
+  return operation.body(*backend_, interrupt, call);
 }
 
 backend::Meter Group::take_meter() {
@@ -55,20 +56,6 @@ backend::Meter Group::take_meter() {
                              now.received_bytes - metered_.received_bytes};
   metered_ = now;
   return spent;
-}
-
-Status Group::agree(const Fingerprint& fingerprint, const backend::Call& call) {
-  Header previous;
-  Header next;
-  const Header& mine = fingerprint.values();
-  RING_TRY(backend_->swap_headers(fingerprint.header(), MutableBytes(&previous, sizeof previous),
-                                  MutableBytes(&next, sizeof next), call));
-  const int before = (rank_ + size_ - 1) % size_;
-  const int after = (rank_ + 1) % size_;
-  const auto side = [this](const Header& header, int rank) {
-    return Side{header, backend_->world_rank(rank), backend_->host_of(rank)};
-  };
-  return comm::agree(side(previous, before), side(mine, rank_), side(next, after));
 }
 
 Status Group::dispatch(const Operation& operation, const backend::Call& call) {

@@ -27,14 +27,13 @@ class Group {
   // The number of the next operation; guarded by the engine's lock.
   [[nodiscard]] std::uint64_t next_sequence() noexcept { return ++sequence_; }
 
-  // Compares what the ranks ask for, then does it.
+  // What the ranks ask for is compared on the way.
   [[nodiscard]] Status execute(const Operation& operation, const backend::Interrupt& interrupt);
   [[nodiscard]] backend::Backend& backend() noexcept { return *backend_; }
   // What the backend has spent and moved since the last time.
   [[nodiscard]] backend::Meter take_meter();
 
  private:
-  [[nodiscard]] Status agree(const Fingerprint& mine, const backend::Call& call);
   [[nodiscard]] Status dispatch(const Operation& operation, const backend::Call& call);
   [[nodiscard]] Status allgather(const Operation& operation, const backend::Call& call);
   [[nodiscard]] Status alltoall(const Operation& operation, const backend::Call& call);

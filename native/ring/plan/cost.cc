@@ -81,7 +81,7 @@ double allreduce_bytes(Algorithm algorithm, const Wanted& wanted) noexcept {
     case Algorithm::kPairwise:
     case Algorithm::kRing:
     case Algorithm::kTree:  // each edge once up and once down; inner members carry more than the mean
-      return 2 * others / wanted.members * bytes;
+      return others / wanted.members * (bytes + static_cast<double>(wanted.result_bytes));
   }
   return 0;
 }
@@ -101,7 +101,8 @@ double allreduce_seconds(Algorithm algorithm, const Wanted& wanted, const Speeds
     case Algorithm::kRing:
       return 2 * (members - 1) * alpha + sent + reduce;
     case Algorithm::kTree:  // an inner member takes in two children and the result, and gives as much
-      return 2 * heap_depth(members) * alpha + 3 * bytes / speeds.wire.bytes_per_s + 3 * reduce;
+      return 2 * heap_depth(members) * alpha +
+             (2 * bytes + static_cast<double>(wanted.result_bytes)) / speeds.wire.bytes_per_s + 3 * reduce;
   }
   return 0;
 }

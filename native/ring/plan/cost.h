@@ -31,8 +31,9 @@ enum class Algorithm {
 
 struct Wanted {
   int members;
-  std::uint64_t bytes;     // of one member's contribution
-  bool keeps_raw = false;  // partial results are wider than contributions or would be rounded
+  std::uint64_t bytes;         // of one member's contribution, as it travels
+  std::uint64_t result_bytes;  // of the result, as it travels
+  bool keeps_raw = false;      // partial results are wider than contributions or would be rounded
 };
 
 // kExchange and kPairwise need links between all members, so at most kMostPairs of them.

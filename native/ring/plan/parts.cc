@@ -22,13 +22,17 @@ void even_parts(std::uint64_t count, int size, Parts& parts) {
 
 Parts parts_of(const std::vector<std::uint64_t>& counts) {
   Parts parts;
-  parts.reserve(counts.size());
+  parts_of(counts, parts);
+  return parts;
+}
+
+void parts_of(const std::vector<std::uint64_t>& counts, Parts& parts) {
+  parts.clear();
   std::uint64_t offset = 0;
   for (const auto count : counts) {
     parts.push_back({offset, count});
     offset += count;
   }
-  return parts;
 }
 
 std::uint64_t total(const Parts& parts) noexcept {

@@ -25,6 +25,7 @@ void even_parts(std::uint64_t count, int size, Parts& parts);
 
 // Parts of the given lengths.
 [[nodiscard]] Parts parts_of(const std::vector<std::uint64_t>& counts);
+void parts_of(const std::vector<std::uint64_t>& counts, Parts& parts);
 
 [[nodiscard]] std::uint64_t total(const Parts& parts) noexcept;
 [[nodiscard]] std::uint64_t largest(const Parts& parts) noexcept;

@@ -1,13 +1,14 @@
 // Mesh: what one rank holds once all have met. Plain value; its parts go to the engine that it is given to.
 #pragma once
 
-#include <memory>  // for unique_ptr
+#include <memory>  // for shared_ptr, unique_ptr
 #include <string>  // for string
 #include <vector>  // for vector
 
 #include "ring/base/deadline.h"
 #include "ring/base/status.h"
 #include "ring/plan/topology.h"
+#include "ring/shm/segment.h"
 #include "ring/transport/lifeline.h"
 #include "ring/transport/link.h"
 
@@ -19,6 +20,7 @@ struct Mesh {
   std::vector<std::string> hosts;    // by rank, for messages
   std::vector<std::string> reasons;  // by rank, why this transport was chosen; may be empty
   plan::Topology topology;
+  std::shared_ptr<shm::Segment> segment;  // of this host's ranks; null when alone
   std::vector<std::unique_ptr<Link>> links;          // by rank; null where there is none
   std::vector<std::unique_ptr<Lifeline>> lifelines;  // by rank; null where there is none
 };

@@ -70,19 +70,14 @@ Status Wire::broadcast(MutableBytes buffer, int root, const Call& call) {
   return party_.pump.run(call);
 }
 
-Status Wire::alltoall(const std::byte* send, const plan::Parts& send_parts, std::byte* recv,
-                      const plan::Parts& recv_parts, const Call& call) {
-  const auto& mine = at(recv_parts, index());
-  if (mine.count > 0) std::memmove(recv + mine.offset, send + at(send_parts, index()).offset, mine.count);
-  if (size() == 1) return Status::ok();
+Status Wire::alltoall(const std::vector<Pair>& pairs, const Call& call) {
   std::deque<SendSpan> sends;
   std::deque<ReceiveSpan> receives;
   party_.pump.begin();
-  for (int distance = 1; distance < size(); ++distance) {  // everybody begins with another one
-    const int member = (index() + distance) % size();
-    sends.emplace_back(piece(send, at(send_parts, member)));
-    receives.emplace_back(piece(recv, at(recv_parts, member)));
-    party_.pump.add_new(party_.ranks[static_cast<std::size_t>(member)], &sends.back(), &receives.back());
+  for (const auto& pair : pairs) {
+    sends.emplace_back(pair.send);
+    receives.emplace_back(pair.recv);
+    party_.pump.add_new(pair.rank, &sends.back(), &receives.back());
   }
   return party_.pump.run(call);
 }

@@ -256,7 +256,8 @@ Status Pump::sleep(const backend::Call& call) {
   RING_TRY(check_left(call));
   fds_.push_back({interrupt_.fd(), POLLIN, 0});
   while (true) {
-    const int count = ::poll(fds_.data(), fds_.size(), call.deadline.poll_ms());
+    const Deadline wake = interrupt_.next_wake(call.deadline);
+    const int count = ::poll(fds_.data(), fds_.size(), wake.poll_ms());
     if (count < 0 && errno != EINTR) return Status::system("poll", errno, mesh_.rank);
     if (count > 0) break;
     if (interrupt_.raised()) return Status::ok();

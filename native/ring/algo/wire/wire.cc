@@ -24,7 +24,7 @@ int index_of(const std::vector<int>& ranks, int rank) {
 
 plan::Wanted wanted_of(const Party& party, const Arithmetic& arithmetic, std::uint64_t count) {
   const bool wide = arithmetic.compresses() || arithmetic.partial() != arithmetic.raw();
-  return {party.size(), count * size_of(arithmetic.raw()), wide};
+  return {party.size(), count * size_of(arithmetic.raw()), count * size_of(arithmetic.result()), wide};
 }
 
 // Alone: nothing travels.

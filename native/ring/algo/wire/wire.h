@@ -39,9 +39,14 @@ class Wire {
   // `parts` of `data` in bytes by member, any disjoint ranges; the own one is in place already.
   [[nodiscard]] Status allgather(std::byte* data, const plan::Parts& parts, const backend::Call& call);
   [[nodiscard]] Status broadcast(MutableBytes buffer, int root, const backend::Call& call);
-  // Bytes by member. Needs links to all of them; the own part is copied.
-  [[nodiscard]] Status alltoall(const std::byte* send, const plan::Parts& send_parts, std::byte* recv,
-                                const plan::Parts& recv_parts, const backend::Call& call);
+  // What one rank of the mesh, member or not, is given and gives.
+  struct Pair {
+    int rank;
+    Bytes send;
+    MutableBytes recv;
+  };
+  // With all the given ranks at once. Needs links to them; each names this one with the same sizes.
+  [[nodiscard]] Status alltoall(const std::vector<Pair>& pairs, const backend::Call& call);
   [[nodiscard]] Status barrier(const backend::Call& call);
 
   // The rank that the last collective was waiting for when it failed; -1 for none.
