@@ -69,23 +69,24 @@ TEST_CASE("a deadline names the rank that stays away, also to those who wait for
   }
 }
 
+// What a member of the first group shows to the others.
+shm::Control& control(LocalRanks& ranks, int member) {
+  const auto& layout = ranks.segment()->layout();
+  return *reinterpret_cast<shm::Control*>(ranks.segment()->base() + layout.groups_begin() + shm::kHugePage +
+                                          layout.member_bytes() * static_cast<std::uint64_t>(member));
+}
+
 // Rank 2 comes to the meeting and never publishes its piece; rank 1 waits for it, and rank 0 for rank 1.
 TEST_CASE("the end of a chain of waits is blamed") {
   LocalRanks ranks(3);
   CHECK(ranks.all_ok([](algo::Local& local, std::size_t) { return barrier(local, "start"); }));
-  const auto seat = ranks.seat(0);
-  auto& first = ranks.segment()->layout();
-  auto control = [&](int member) -> shm::Control& {
-    return *reinterpret_cast<shm::Control*>(ranks.segment()->base() + first.groups_begin() + shm::kHugePage +
-                                            first.member_bytes() * static_cast<std::uint64_t>(member));
-  };
-  control(1).bell.awaited.store(3);  // as if it slept for rank 2
+  control(ranks, 1).bell.awaited.store(3);  // as if it slept for rank 2
   const auto outcomes = ranks.on_all([&](algo::Local& local, std::size_t index) {
     return index == 0 ? barrier(local, "chain", 0.2) : Status::ok();
   });
   CHECK(outcomes[0].rank() == 2);
-  control(1).bell.awaited.store(77);  // nonsense leads nowhere
-  control(2).bell.awaited.store(2);
+  control(ranks, 1).bell.awaited.store(77);  // nonsense leads nowhere
+  control(ranks, 2).bell.awaited.store(2);
 }
 
 TEST_CASE("an interrupt ends a wait, also one that sleeps already") {
@@ -118,6 +119,31 @@ TEST_CASE("an interrupt ends a pipeline that waits for a piece") {
   });
   breaker.join();
   CHECK(outcomes[0].code() == Code::kAborted);
+}
+
+TEST_CASE("a rank that has left ends the wait for it, not that for what it still brought") {
+  LocalRanks ranks(3);
+  CHECK(ranks.all_ok([](algo::Local& local, std::size_t) { return barrier(local, "start"); }));
+  CHECK(ranks.all_ok([&](algo::Local& local, std::size_t index) {
+    if (index == 0) {
+      while (control(ranks, 2).turns[1].line.sequence.load() < 3) std::this_thread::yield();
+      ranks.interrupt(0).mark_left(2);  // known before what it brought is read
+    }
+    return barrier(local, "last");  // the third meeting: an opening comes before the first
+  }));
+  std::thread leaver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ranks.interrupt(1).mark_left(2);
+  });
+  const auto outcomes = ranks.on_all([&](algo::Local& local, std::size_t index) {
+    return index == 2 ? Status::ok() : barrier(local, "lonely");
+  });
+  leaver.join();
+  for (const std::size_t index : {0, 1}) {
+    CHECK(outcomes[index].code() == Code::kPeerLost);
+    CHECK(outcomes[index].rank() == 2);
+    CHECK(contains(outcomes[index].message(), "it closed its communicator while this rank still needs it"));
+  }
 }
 
 TEST_CASE("waits are counted, and nobody sleeps or wakes for what is there") {

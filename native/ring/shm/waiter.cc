@@ -13,7 +13,7 @@ namespace {
 constexpr int kEagerReads = 24;  // before the first pause: what is about to come comes at once
 constexpr int kReadsPerLook = 16;
 constexpr std::int64_t kYieldNs = 20'000;
-constexpr int kLongestSleepMs = 100;
+constexpr int kLongestSleepMs = 1000;
 
 inline void pause() noexcept {
 #if defined(__x86_64__)
@@ -33,6 +33,11 @@ Waiter::Waiter(const LocalGroup& group, std::vector<int> ranks, backend::Interru
   for (int member = 0; member < group.size(); ++member) {
     if (member != group.index()) others_.push_back(&group.bell(member));
   }
+  if (!others_.empty()) interrupt_.add_doorbell(&group.bell(group.index()).word);
+}
+
+Waiter::~Waiter() {
+  if (!others_.empty()) interrupt_.remove_doorbell(&group_.bell(group_.index()).word);
 }
 
 Wake Waiter::wait(int member, const std::atomic<std::uint64_t>& word, std::uint64_t target,
@@ -87,6 +92,10 @@ Wake Waiter::sleep(int member, const std::atomic<std::uint64_t>& word, std::uint
     // From here on `awaited` stays: peers follow it to who is to blame.
     const Deadline next_look = interrupt_.next_wake(deadline);
     if (interrupt_.raised()) return Wake::kInterrupted;
+    if (interrupt_.has_left(ranks_[static_cast<std::size_t>(member)])) {
+      return word.load(std::memory_order_acquire) >= target ? Wake::kReady
+                                                            : Wake::kLeft;  // its last word counts
+    }
     if (deadline.passed()) return Wake::kTimedOut;
     ++counts_.sleeps;
     futex_wait(bell.word, rung, next_look.poll_ms(kLongestSleepMs));

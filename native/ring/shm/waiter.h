@@ -31,6 +31,10 @@ class Waiter {
   // Group and interrupt must outlive the waiter. `ranks`: by member, as the interrupt knows them.
   Waiter(const LocalGroup& group, std::vector<int> ranks, backend::Interrupt& interrupt);
 
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter();
+
   void spin(Spin how) noexcept { how_ = how; }
 
   // Until `word`, which `member` alone writes, is at least `target`.
