@@ -17,6 +17,7 @@ PATIENT_S = 20.0  # where nothing must fail, a slow machine must not make it
 MARGIN_S = 6.0
 SMALL_ROUNDS, LARGE_ROUNDS, ENDLESS = 40, 6, 1 << 30
 SECRET, OTHER_SECRET = "5e" * 32, "0f" * 32
+HANDSHAKE_BYTES = 2 * (102 + 32)  # two hellos and two proofs
 MEETING = ("listening", "handshake", "handover")
 _DOOR_NAMES = {"garbage_at_door": "garbage"}
 
@@ -115,7 +116,10 @@ class Play:
         fault = self._fault
         shown = list(addresses)
         if fault.in_the_middle:
-            after = fault.choice % 400 if fault.phase == "handshake" else 272 + fault.choice % (1 << 20)
+            # A changed byte is noticed inside the handshake; after it only TLS would notice.
+            length = HANDSHAKE_BYTES if fault.kind == "flip" else 2 * HANDSHAKE_BYTES
+            meeting = fault.phase == "handshake"
+            after = fault.choice % length if meeting else HANDSHAKE_BYTES + fault.choice % (1 << 20)
             which = fault.choice % (2 * (fault.size - 1 - fault.victim))
             behind = bytes.fromhex(addresses[fault.victim])
             middle = Middleman(behind, fault.kind, which, after)
