@@ -252,5 +252,31 @@ def inproc_group(size: int) -> list[Communicator]:
 def address_of(array: object) -> int:
     """Address of the first byte of a C-contiguous buffer, read-only ones too."""
 
+class Forecast:
+    """What an allreduce will do, by the cost model that chooses its algorithm."""
+
+    @property
+    def algorithm(self) -> str:
+        """``exchange``, ``pairwise``, ``ring``, ``tree``, or ``shared memory`` on one host."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def host_bytes(self) -> float:
+        """Bytes that leave each host over the wire, and as many come."""
+
+    @property
+    def text(self) -> str:
+        """Stages, choice with reasons, steps, bytes."""
+
+def forecast(
+    ranks: int, hosts: int, bytes: int, dtype: int, op: int, wire: int, alpha_s: float, bytes_per_s: float
+) -> Forecast:
+    """An allreduce over ``ranks`` spread evenly over ``hosts``.
+
+    A message takes ``alpha_s``; a host's link moves ``bytes_per_s`` each way. ``wire``: what float32 is
+    compressed to, else ``dtype``.
+    """
+
 def build_info() -> dict[str, str]:
     """Compiler and flags of this build, and the instruction sets its kernels can use here, best first."""

@@ -10,6 +10,7 @@
 #include <vector>       // for vector
 
 #include "bind.h"
+#include "codes.h"
 #include "raise.h"
 #include "ring/comm/communicator.h"
 #include "signals.h"
@@ -30,21 +31,6 @@ const std::byte* readable(std::uintptr_t address) {
 }
 std::byte* writable(std::uintptr_t address) {
   return reinterpret_cast<std::byte*>(address);
-}
-
-template <typename Enum>
-Enum from_code(int code, int end, const char* what) {
-  if (code < 0 || code >= end) {
-    raise({Code::kInvalidArgument, std::string("unknown ") + what + " code " + std::to_string(code)});
-  }
-  return static_cast<Enum>(code);
-}
-
-DType dtype_from(int code) {
-  return from_code<DType>(code, kNumDTypes, "dtype");
-}
-ReduceOp op_from(int code) {
-  return from_code<ReduceOp>(code, kNumReduceOps, "op");
 }
 
 // How values are changed on their way; the last arguments of all reductions.

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_native, module) {
   module.doc() = "Native collectives of sparkdl_ring. Use sparkdl_ring.comm, not this module.";
   ring::python::bind_build(module);
   ring::python::bind_memory(module);
+  ring::python::bind_plan(module);
   ring::python::bind_work(module);
   ring::python::bind_communicator(module);
 #if RING_HAS_LISTENER

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sparkdl_ring._version import __version__
-from sparkdl_ring.cli import bench
+from sparkdl_ring.cli import bench, plan
 from sparkdl_ring.errors import RingError
 
 
@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     _add_doctor(verbs)
     _add_demo(verbs)
     bench.add_to(verbs)
+    plan.add_to(verbs)
     return top
 
 
