@@ -1,30 +1,11 @@
 // Nothing inside a host allocates once it runs. Counted by thread, for all of this program.
 #include <doctest/doctest.h>
 
-#include <array>    // for array
-#include <cstdlib>  // for free, malloc
-#include <new>      // for bad_alloc
-#include <vector>   // for vector
+#include <array>   // for array
+#include <vector>  // for vector
 
+#include "allocations.h"
 #include "local_ranks.h"
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace {
 
@@ -64,9 +45,9 @@ TEST_CASE("collectives of every size allocate nothing after the first of their k
     }
     CHECK(ranks.all_ok([&](algo::Local& local, std::size_t index) -> Status {
       RING_TRY(run_all(local, work[index], index));
-      const std::size_t before = allocations;
+      const std::size_t before = allocations_of_this_thread();
       for (int round = 0; round < 10; ++round) RING_TRY(run_all(local, work[index], index));
-      const std::size_t more = allocations - before;
+      const std::size_t more = allocations_of_this_thread() - before;
       if (more > 0) return {Code::kInternal, std::to_string(more) + " allocations"};
       return {};
     }));
