@@ -15,6 +15,7 @@ from interference import Middleman, Strangers
 CONNECT_S, COLLECTIVE_S = 1.5, 1.0
 PATIENT_S = 20.0  # where nothing must fail, a slow machine must not make it
 MARGIN_S = 6.0
+MOST_S = 40.0
 SMALL_ROUNDS, LARGE_ROUNDS, ENDLESS = 40, 6, 1 << 30
 SECRET, OTHER_SECRET = "5e" * 32, "0f" * 32
 HANDSHAKE_BYTES = 2 * (102 + 32)  # two hellos and two proofs
@@ -65,6 +66,9 @@ class Play:
         patient = fault.fate == "harmless" or fault.phase == "closing" or fault.in_the_middle
         self._connect_s = PATIENT_S if patient and fault.kind not in ("stall", "cut", "flip") else CONNECT_S
         self._collective_s = COLLECTIVE_S if fault.kind in SILENT else PATIENT_S
+        self._endless = fault.fate == "fatal" and fault.phase != "closing"
+        finite = LARGE_ROUNDS if fault.phase == "large" else SMALL_ROUNDS
+        self._rounds = ENDLESS if self._endless else finite
         self._stack = ExitStack()
 
     def run(self) -> Outcome:
@@ -100,7 +104,9 @@ class Play:
         self._work(ranks)
         if fault.phase in ("small", "large"):
             self._strike()
-        worked = self._hear_all(self._collective_s, ranks)
+        # Each of a given number of collectives may use its deadline; of endless ones, the one that fails.
+        allowed_s = self._collective_s * (1 if self._endless else self._rounds)
+        worked = self._hear_all(min(allowed_s, MOST_S), ranks)
         self._outcome.answers = {**connected, **worked}
         self._judge()
         self._leave()
@@ -140,11 +146,9 @@ class Play:
     def _work(self, ranks: list[int]) -> None:
         fault = self._fault
         large = fault.phase == "large"
-        endless = fault.fate == "fatal" and fault.phase != "closing"
-        rounds = ENDLESS if endless else LARGE_ROUNDS if large else SMALL_ROUNDS
         for rank in ranks:
             act = self._own_act() if rank == fault.victim else []
-            self._ask(rank, do="work", seed=fault.seed, large=large, rounds=rounds, act=act)
+            self._ask(rank, do="work", seed=fault.seed, large=large, rounds=self._rounds, act=act)
 
     def _own_act(self) -> list[Any]:
         fault = self._fault
