@@ -74,11 +74,11 @@ TEST_CASE("wire allreduce: every algorithm, dtype and op") {
 }
 
 TEST_CASE("wire allreduce of many windows") {
-  for (const int size : {2, 3, 4, 9}) {
+  for (const int size : {2, 4, 9}) {
     auto group = inproc_wires(size);
     for (const auto algorithm : kAlgorithms) {
       for (const auto dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64}) {
-        const std::size_t count = 400003;
+        const std::size_t count = 560003 / size_of(dtype);  // beyond each window
         group.assume(speeds_for(algorithm, count * size_of(dtype)));
         CAPTURE(std::string(plan::name_of(algorithm)));
         CAPTURE(std::string(name_of(dtype)));
