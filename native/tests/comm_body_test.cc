@@ -30,10 +30,9 @@ TEST_CASE("a body runs in the order of submission, with the backend at its servi
     auto* value = reinterpret_cast<std::byte*>(&values[static_cast<std::size_t>(communicator.rank())]);
     const backend::Reduction what{value, value, DType::kFloat32, ReduceOp::kSum};
     submitted.push_back(communicator.allreduce(what, 1, {kPatience}));
-    submitted.push_back(
-        communicator.submit(with_body("twice", [what](backend::Backend& backend, const backend::Interrupt&, const backend::Call& call) {
-          return backend.allreduce(what, 1, call);
-        })));
+    submitted.push_back(communicator.submit(
+        with_body("twice", [what](backend::Backend& backend, const backend::Interrupt&,
+                                  const backend::Call& call) { return backend.allreduce(what, 1, call); })));
   }
   for (const auto& one : submitted) CHECK(outcome(one));
   CHECK(values == std::array<float, 2>{6, 6});
@@ -43,7 +42,9 @@ TEST_CASE("a body runs in the order of submission, with the backend at its servi
 TEST_CASE("ranks whose bodies have other labels disagree") {
   auto group = inproc_group(2);
   const auto outcomes = on_all(group, [](Communicator& c) {
-    const auto nothing = [](backend::Backend&, const backend::Interrupt&, const backend::Call&) { return Status::ok(); };
+    const auto nothing = [](backend::Backend&, const backend::Interrupt&, const backend::Call&) {
+      return Status::ok();
+    };
     return c.submit(with_body(c.rank() == 0 ? "on a device" : "in host memory", nothing));
   });
   for (const auto& status : outcomes) CHECK(status.code() == Code::kMismatch);
