@@ -194,6 +194,21 @@ class Communicator:
         It shares sockets and memory with this communicator, and ends and fails with it.
         """
 
+    def allocate(self, bytes: int, timeout_s: float, label: str = "") -> Window:
+        """Zeroed memory that ranks of one host reduce in place; private memory where they share none.
+
+        Like the next two: blocks, and all ranks call it alike. The memory lives as long as the window.
+        """
+
+    def adopt(self, address: int, bytes: int, timeout_s: float, label: str = "") -> Window | None:
+        """Puts shared pages beneath the caller's own memory; ``None`` where that cannot be had.
+
+        The contents stay. Nobody may write meanwhile, and the memory must live until it is released.
+        """
+
+    def release(self, window: Window, timeout_s: float, label: str = "") -> None:
+        """Gives adopted memory its private pages back; allocated memory may not be touched any more."""
+
     def stats(self) -> dict[str, dict[str, float]]:
         """By kind of collective: calls, bytes, total_s, wait_s, reduce_s, of all groups."""
 
@@ -214,6 +229,14 @@ class Communicator:
 
         A group of some ranks ends with the communicator of all.
         """
+
+class Window:
+    """Memory that ranks of one host reduce in place."""
+
+    @property
+    def address(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
 
 class Listener:
     """The listening end of one rank, open from choice of port to connection.

@@ -10,6 +10,7 @@ namespace ring::python {
 void bind_work(pybind11::module_& module);
 void bind_communicator(pybind11::module_& module);
 void bind_collectives(pybind11::class_<comm::Communicator>& type);
+void bind_windows(pybind11::class_<comm::Communicator>& type);
 void bind_records(pybind11::class_<comm::Communicator>& type);
 void bind_memory(pybind11::module_& module);
 void bind_listener(pybind11::module_& module);

@@ -55,6 +55,7 @@ void bind_communicator(py::module_& module) {
       .def("abort", &Communicator::abort, py::arg("reason"))
       .def("close", &Communicator::close, py::call_guard<py::gil_scoped_release>());
   bind_collectives(type);
+  bind_windows(type);
   bind_records(type);
   module.def("inproc_group", &inproc_group, py::arg("size"),
              "Communicators in this process, one for each thread that plays a rank.");

@@ -15,6 +15,7 @@ from sparkdl_ring.comm import groups, objects, shares
 from sparkdl_ring.comm import timeline as chrome
 from sparkdl_ring.comm.buffers import Operand, operand
 from sparkdl_ring.comm.dtypes import UINT8
+from sparkdl_ring.comm.memory import SharedMemory
 from sparkdl_ring.comm.reductions import Reductions
 from sparkdl_ring.comm.submit import Call
 from sparkdl_ring.errors import ConfigError
@@ -67,6 +68,7 @@ class Communicator(Reductions):
                 f"rank {native.rank} of {native.size} is not the place {world.rank} of {world.size}"
             )
         super().__init__(native, world, timeout_s)
+        self._memory = SharedMemory(native)
         self.reasons = dict(reasons or {})
         self._places = tuple(places)
         self._timeline = timeline
@@ -190,6 +192,30 @@ class Communicator(Reductions):
         reasons = {i: self.reasons[rank] for i, rank in enumerate(ranks) if rank in self.reasons}
         return Communicator(native, world, self.timeout_s, reasons, places)
 
+    def empty(self, shape: int | Sequence[int], dtype: Any = "float32") -> Any:
+        """A NumPy array in memory that the ranks of a host share: it is reduced in place, without copies.
+
+        Zeroed. All ranks call it alike. Where no memory can be shared it is an ordinary array. The memory
+        lives as long as any view of it, past the communicator too.
+        """
+        size = (shape,) if isinstance(shape, int) else tuple(shape)
+        return self._memory.empty(size, dtype, self.timeout_s)
+
+    def adopt(self, array: Any) -> bool:
+        """Puts shared pages beneath an array that exists already: same address, same contents.
+
+        All ranks call it alike, with arrays of one size that nobody uses meanwhile. The array must keep its
+        memory until :meth:`release`; whole pages are shared, of at least 64 KB.
+
+        Returns:
+            False where it cannot be had; the array is then reduced as any other.
+        """
+        return self._memory.adopt(array, self.timeout_s)
+
+    def release(self, array: Any) -> None:
+        """Gives an adopted array its private memory back; the contents stay. All ranks call it alike."""
+        self._memory.release(array, self.timeout_s)
+
     def stats(self) -> dict[str, dict[str, float]]:
         """By kind of collective: calls, bytes, total_s, wait_s (for peers), reduce_s; all groups together."""
         return self._native.stats()
@@ -216,6 +242,7 @@ class Communicator(Reductions):
         """Leaves and frees everything. Safe to call twice. A group ends with that of all ranks."""
         self._native.close()
         self._submit.forget()
+        self._memory.forget()
         if self._timeline:
             folder, self._timeline = self._timeline, ""
             name = f"{self.world.run_id}-{self.world.generation}-rank{self.rank}.json"

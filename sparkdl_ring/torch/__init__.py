@@ -21,6 +21,7 @@ from sparkdl_ring.torch.broadcast import broadcast_parameters
 from sparkdl_ring.torch.buffers import average_buffers
 from sparkdl_ring.torch.check import check_spec, uses_batch_statistics
 from sparkdl_ring.torch.ddp import DistributedDataParallel
+from sparkdl_ring.torch.hook import comm_hook
 from sparkdl_ring.torch.serialize import dumps_spec, load_model, loads_model, loads_spec, save_model
 from sparkdl_ring.torch.spec import TorchSpec
 from sparkdl_ring.torch.trainer import train
@@ -31,6 +32,7 @@ __all__ = [
     "average_buffers",
     "broadcast_parameters",
     "check_spec",
+    "comm_hook",
     "dumps_spec",
     "load_model",
     "loads_model",

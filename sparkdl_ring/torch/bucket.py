@@ -7,31 +7,39 @@ process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
 from sparkdl_ring.comm import Communicator, Work, plan_buckets
+from sparkdl_ring.torch.weights import Weights
+
+Make = Callable[[int, torch.dtype], torch.Tensor]
 
 
 class Bucket:
     """The gradients of some parameters of one dtype.
 
+    After a round ``param.grad`` of a parameter in host memory is a view into the buffer: what is accumulated
+    there later needs no copy, and a gradient that autograd made anew (after ``zero_grad``) needs one, which
+    also scales it.
+
     Args:
         name: Shown in errors; the same on all ranks.
         parameters: In the order of the buffer.
+        make: Gives zeroed host memory of so many elements of a dtype, whatever the device of the parameters:
+            that is what the ring reduces.
     """
 
-    def __init__(self, name: str, parameters: Sequence[torch.nn.Parameter]) -> None:
+    def __init__(self, name: str, parameters: Sequence[torch.nn.Parameter], make: Make) -> None:
         self.name = name
         self.parameters = tuple(parameters)
         sizes = [p.numel() for p in self.parameters]
-        # Host memory whatever the device of the parameters: that is what the ring reduces.
-        self._flat = torch.zeros(sum(sizes) + len(sizes), dtype=self.parameters[0].dtype)
+        self._flat = make(sum(sizes) + len(sizes), self.parameters[0].dtype)
         self._grads = self._flat[: sum(sizes)]
         self._flags = self._flat[sum(sizes) :]
         parts = zip(torch.split(self._grads, sizes), self.parameters, strict=True)
-        self._views = [part.view(p.shape) for part, p in parts]
+        self._views = [_like(part, p) for part, p in parts]
         self._work: Work | None = None
 
     @property
@@ -39,24 +47,28 @@ class Bucket:
         """Whether its collective is under way."""
         return self._work is not None
 
-    def launch(self, comm: Communicator, share: float) -> None:
+    @torch.no_grad()
+    def launch(self, comm: Communicator, weights: Weights) -> None:
         """Submits the sum over ranks of ``share * gradient``.
 
         Args:
             comm: The ranks.
-            share: This rank's weight divided by that of all ranks. Scaling before the sum keeps half
-                precision from overflowing.
+            weights: What this rank and all ranks count. Scaling before the sum keeps half precision from
+                overflowing; where all count the same, the ring itself takes the mean.
         """
-        for p, view, i in zip(self.parameters, self._views, range(len(self._views)), strict=True):
-            has_grad = p.grad is not None and share > 0
-            self._flags[i] = float(has_grad)
-            if p.grad is not None and has_grad:
-                view.copy_(p.grad)
-            else:
+        share = 1.0 if weights.are_equal else weights.share
+        has_grad = [p.grad is not None and share > 0 for p in self.parameters]
+        for p, view, present in zip(self.parameters, self._views, has_grad, strict=True):
+            if not present or p.grad is None:
                 view.zero_()  # never share * gradient: 0 * NaN is NaN
-        if share not in (0.0, 1.0):
-            self._grads.mul_(share)
-        self._work = comm.allreduce_async_(self._flat, op="sum", name=self.name)
+            elif not _is_same(p.grad, view):
+                _scale_into(view, p.grad, share)
+            elif share != 1.0:
+                view.mul_(share)
+        self._flags.copy_(torch.tensor(has_grad))
+        self._work = comm.allreduce_async_(
+            self._flat, op="mean" if weights.are_equal else "sum", name=self.name
+        )
 
     def wait(self) -> None:
         """Blocks until the sum is there.
@@ -68,11 +80,15 @@ class Bucket:
         if work is not None:
             work.wait()
 
+    @torch.no_grad()
     def hand_out(self) -> None:
         """Gives each parameter its gradient; ``None`` where no rank had one."""
         for p, view, flag in zip(self.parameters, self._views, self._flags.tolist(), strict=True):
             if flag == 0:
                 p.grad = None
+            elif p.device.type == "cpu":
+                if p.grad is None or not _is_same(p.grad, view):
+                    p.grad = view
             elif p.grad is None:
                 p.grad = torch.empty_like(p, requires_grad=False).copy_(view)
             else:
@@ -83,9 +99,34 @@ class Bucket:
         self._work = None
 
 
-def plan(parameters: Sequence[torch.nn.Parameter], bucket_bytes: int, name: str) -> list[Bucket]:
+def _like(part: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:
+    """``part`` in the shape of ``parameter``, and in its memory order where that leaves no gaps."""
+    dense = torch._prims_common.is_non_overlapping_and_dense(parameter)
+    if dense and parameter.numel():
+        return part.as_strided(parameter.shape, parameter.stride())
+    return part.view(parameter.shape)
+
+
+def _is_same(grad: torch.Tensor, view: torch.Tensor) -> bool:
+    same_place = grad.data_ptr() == view.data_ptr() and grad.device == view.device
+    return same_place and grad.stride() == view.stride()
+
+
+def _scale_into(view: torch.Tensor, grad: torch.Tensor, share: float) -> None:
+    """One pass over memory: ``view = share * grad``."""
+    if share == 1.0 or grad.device != view.device or grad.dtype != view.dtype:
+        view.copy_(grad)
+        if share != 1.0:
+            view.mul_(share)
+    else:
+        torch.mul(grad, share, out=view)
+
+
+def plan(parameters: Sequence[torch.nn.Parameter], bucket_bytes: int, name: str, make: Make) -> list[Bucket]:
     """Buckets in the order in which backward is likely to fill them: last parameter first, one dtype each."""
     backwards = list(reversed(parameters))
     sizes = [p.numel() * p.element_size() for p in backwards]
     groups = plan_buckets(sizes, [str(p.dtype) for p in backwards], bucket_bytes)
-    return [Bucket(f"{name} bucket {i}", [backwards[j] for j in group]) for i, group in enumerate(groups)]
+    return [
+        Bucket(f"{name} bucket {i}", [backwards[j] for j in group], make) for i, group in enumerate(groups)
+    ]

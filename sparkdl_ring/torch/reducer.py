@@ -20,6 +20,7 @@ import torch
 from sparkdl_ring.comm import Communicator
 from sparkdl_ring.errors import ConfigError
 from sparkdl_ring.torch.bucket import Bucket, plan
+from sparkdl_ring.torch.memory import zeros
 from sparkdl_ring.torch.weights import EqualWeights, Weights
 
 
@@ -54,13 +55,19 @@ class Reducer:
             return
         self.close()
         self._parameters = now
-        self._buckets = plan(now, self._bucket_bytes, type(self._module).__name__) if now else []
+        self._buckets = self._plan(now)
         self._clear()
         for bucket in self._buckets:
             for parameter in bucket.parameters:
                 hook = partial(self._ready, bucket)
                 handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
                 self._handles.append(handle)
+
+    def _plan(self, parameters: tuple[torch.nn.Parameter, ...]) -> list[Bucket]:
+        if not parameters:
+            return []
+        name = type(self._module).__name__
+        return plan(parameters, self._bucket_bytes, name, partial(zeros, self._comm))
 
     def use_weights(self, weights: Weights | None) -> None:
         """Weights of the coming rounds; ``None`` for equal ones."""
@@ -130,7 +137,7 @@ class Reducer:
 
     def _launch(self, stop: int) -> None:
         for bucket in self._buckets[self._launched : stop]:
-            bucket.launch(self._comm, self.weights.share)
+            bucket.launch(self._comm, self.weights)
             self._launched += 1
 
     def _finish_after_backward(self) -> None:

@@ -14,6 +14,9 @@ from sparkdl_ring.errors import ConfigError
 class Weights(Protocol):
     """The weights of one step."""
 
+    are_equal: bool
+    """Whether all ranks count the same, without asking them."""
+
     @property
     def total(self) -> float:
         """Weight of all ranks."""
@@ -30,6 +33,8 @@ class EqualWeights:
         size: Number of ranks.
     """
 
+    are_equal = True
+
     def __init__(self, size: int) -> None:
         self.total = float(size)
         self.share = 1.0 / size
@@ -43,6 +48,8 @@ class StepWeights:
         weight: Rows (or summed sample weights) of this rank; 0 takes part without counting.
         name: Shown in errors.
     """
+
+    are_equal = False
 
     def __init__(self, comm: Communicator, weight: float, name: str) -> None:
         if not (math.isfinite(weight) and weight >= 0):

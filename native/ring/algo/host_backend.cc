@@ -204,4 +204,16 @@ Status HostBackend::barrier(const Call& call) {
   return one_rank_each() ? Status::ok() : local_->barrier(call);
 }
 
+Result<Window> HostBackend::allocate(std::size_t bytes, const Call& call) {
+  return local_->allocate(bytes, call);
+}
+
+Result<Window> HostBackend::adopt(std::byte* address, std::size_t bytes, const Call& call) {
+  return local_->adopt(address, bytes, call);
+}
+
+void HostBackend::release(const Window& window) {
+  local_->release(window);
+}
+
 }  // namespace ring::algo

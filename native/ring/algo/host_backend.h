@@ -51,7 +51,11 @@ class HostBackend final : public backend::Backend {
   [[nodiscard]] int waited_for() const noexcept override;
   void close() noexcept override;
 
-  // Registered memory, where the ranks of the host share some.
+  [[nodiscard]] Result<Window> allocate(std::size_t bytes, const backend::Call& call) override;
+  [[nodiscard]] Result<Window> adopt(std::byte* address, std::size_t bytes,
+                                     const backend::Call& call) override;
+  void release(const Window& window) override;
+
   [[nodiscard]] Local& local() noexcept { return *local_; }
   [[nodiscard]] Wire& rail() noexcept { return *rail_; }
 

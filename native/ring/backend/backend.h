@@ -9,6 +9,7 @@
 #include <string>   // for string
 #include <vector>   // for vector
 
+#include "ring/backend/window.h"
 #include "ring/base/bytes.h"
 #include "ring/base/deadline.h"
 #include "ring/base/dtype.h"
@@ -102,6 +103,13 @@ class Backend {
                                         const Counts& recv_bytes, const Call& call) = 0;
   [[nodiscard]] virtual Status barrier(const Call& call) = 0;
   [[nodiscard]] virtual const Meter& meter() const noexcept = 0;
+
+  // Registered memory: what ranks of one host reduce in place. All ranks call these alike. Where it cannot be
+  // had, all ranks of a host get kSystem or kInvalidArgument, and the group goes on. Without shared memory:
+  // private memory, and nothing to adopt.
+  [[nodiscard]] virtual Result<Window> allocate(std::size_t bytes, const Call& call);
+  [[nodiscard]] virtual Result<Window> adopt(std::byte* address, std::size_t bytes, const Call& call);
+  virtual void release(const Window& window);
 
   // The rank of the run that the last collective was waiting for when it failed; -1 for none.
   [[nodiscard]] virtual int waited_for() const noexcept = 0;

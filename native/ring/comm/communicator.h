@@ -84,6 +84,17 @@ class Communicator {
   [[nodiscard]] Result<std::optional<Communicator>> new_group(const std::vector<int>& ranks, Options options,
                                                               const Engine::Check* give_up = nullptr);
 
+  // Memory that ranks of one host reduce in place; all ranks call these alike. Where it cannot be shared:
+  // allocate gives private memory, adopt nothing. `data` must live and keep its place until it is released.
+  [[nodiscard]] Result<backend::Window> allocate(std::size_t bytes, Options options,
+                                                 const Engine::Check* give_up = nullptr);
+  [[nodiscard]] Result<std::optional<backend::Window>> adopt(std::byte* data, std::size_t bytes,
+                                                             Options options,
+                                                             const Engine::Check* give_up = nullptr);
+  // An adopted window's contents move back; an allocated one may not be touched any more.
+  [[nodiscard]] Status release(const backend::Window& window, Options options,
+                               const Engine::Check* give_up = nullptr);
+
   void abort(const std::string& reason) { engine_->abort(reason); }
   // Like abort, for a failure that has a code and a rank to blame.
   void fail(const Status& cause) { engine_->fail(cause); }

@@ -57,6 +57,9 @@ nccl::Group::Fault launch(nccl::Group& group, const Operation& operation, const 
     case Kind::kBarrier:
       return nccl::barrier(group, token, how);
     case Kind::kNewGroup:
+    case Kind::kAllocate:
+    case Kind::kAdopt:
+    case Kind::kRelease:
       break;  // made on the host, then `split`
   }
   return {{Code::kInternal, "unknown collective"}, false};
@@ -87,6 +90,9 @@ Status stage(nccl::Staging& staging, const nccl::Staging::Scene& scene, const Op
       RING_TRY(scene.backend.barrier(scene.call));
       return staging.finish(scene);
     case Kind::kNewGroup:
+    case Kind::kAllocate:
+    case Kind::kAdopt:
+    case Kind::kRelease:
       break;
   }
   return {Code::kInternal, "unknown collective"};

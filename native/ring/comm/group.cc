@@ -79,7 +79,10 @@ Status Group::dispatch(const Operation& operation, const backend::Call& call) {
     case Kind::kBarrier:
       return backend_->barrier(call);
     case Kind::kNewGroup:
-      break;  // has a body
+    case Kind::kAllocate:
+    case Kind::kAdopt:
+    case Kind::kRelease:
+      break;  // these have one
   }
   return {Code::kInternal, "a collective without a body"};
 }

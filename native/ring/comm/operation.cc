@@ -154,6 +154,12 @@ const char* name_of(Kind kind) noexcept {
       return "grouped allreduce";
     case Kind::kNewGroup:
       return "new group";
+    case Kind::kAllocate:
+      return "allocate";
+    case Kind::kAdopt:
+      return "adopt";
+    case Kind::kRelease:
+      return "release";
   }
   return "unknown collective";
 }
@@ -181,6 +187,7 @@ Status check(const Operation& operation, int rank, int size) {
   if (!(operation.timeout_s > 0)) return refuse(operation, "timeout_s must be above 0");  // refuses NaN too
   if (operation.kind == Kind::kBarrier) return Status::ok();
   if (operation.kind == Kind::kNewGroup) return check_ranks(operation, size);
+  if (has_body(operation.kind)) return Status::ok();
   RING_TRY(check_types(operation));
   RING_TRY(check_change(operation));
   RING_TRY(check_counts(operation, rank, size));

@@ -27,8 +27,11 @@ enum class Kind : std::uint8_t {
   kAlltoall = 5,
   kGroupedAllreduce = 6,
   kNewGroup = 7,
+  kAllocate = 8,
+  kAdopt = 9,
+  kRelease = 10,
 };
-inline constexpr int kNumKinds = 8;
+inline constexpr int kNumKinds = 11;
 
 [[nodiscard]] const char* name_of(Kind kind) noexcept;
 
@@ -81,6 +84,10 @@ struct Operation {
   std::uint32_t group = 0;     // likewise
 };
 
+// What only its own body can do.
+[[nodiscard]] constexpr bool has_body(Kind kind) noexcept {
+  return kind >= Kind::kNewGroup;
+}
 [[nodiscard]] bool reduces(Kind kind) noexcept;
 [[nodiscard]] inline DType wire_of(const Operation& operation) noexcept {
   return operation.wire.value_or(operation.dtype);
