@@ -195,7 +195,7 @@ class Communicator:
         """
 
     def allocate(self, bytes: int, timeout_s: float, label: str = "") -> Window:
-        """Zeroed memory that ranks of one host reduce in place; private memory where they share none.
+        """Memory that ranks of one host reduce in place; private memory where they share none.
 
         Like the next two: blocks, and all ranks call it alike. The memory lives as long as the window.
         """

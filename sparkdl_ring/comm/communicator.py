@@ -195,8 +195,8 @@ class Communicator(Reductions):
     def empty(self, shape: int | Sequence[int], dtype: Any = "float32") -> Any:
         """A NumPy array in memory that the ranks of a host share: it is reduced in place, without copies.
 
-        Zeroed. All ranks call it alike. Where no memory can be shared it is an ordinary array. The memory
-        lives as long as any view of it, past the communicator too.
+        Its contents are undefined. All ranks call it alike. Where no memory can be shared it is an ordinary
+        array. The memory lives as long as any view of it, past the communicator too.
         """
         size = (shape,) if isinstance(shape, int) else tuple(shape)
         return self._memory.empty(size, dtype, self.timeout_s)

@@ -35,7 +35,9 @@ class SharedMemory:
         dtype_named(kind.name)
         num_bytes = prod(shape) * kind.itemsize
         window = self._native.allocate(num_bytes, timeout_s, f"empty {tuple(shape)} {kind.name}")
-        return np.asarray(_Memory(window)).view(kind).reshape(shape)
+        octets: Array = np.asarray(_Memory(window))
+        shaped: Array = octets.view(kind).reshape(shape)
+        return shaped
 
     def adopt(self, array: Any, timeout_s: float) -> bool:
         """Shares the memory of ``array``, which is kept alive; false where that cannot be had."""

@@ -101,10 +101,20 @@ class Bucket:
 
 def _like(part: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:
     """``part`` in the shape of ``parameter``, and in its memory order where that leaves no gaps."""
-    dense = torch._prims_common.is_non_overlapping_and_dense(parameter)
-    if dense and parameter.numel():
+    if parameter.numel() and _has_no_gaps(parameter):
         return part.as_strided(parameter.shape, parameter.stride())
     return part.view(parameter.shape)
+
+
+def _has_no_gaps(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill one stretch of memory, each place once, in whatever order of axes."""
+    expected = 1
+    for stride, length in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if length > 1:
+            if stride != expected:
+                return False
+            expected *= length
+    return True
 
 
 def _is_same(grad: torch.Tensor, view: torch.Tensor) -> bool:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.distributed as dist
+from torch._C._distributed_c10d import GradBucket
 
 from sparkdl_ring.comm import Communicator, Work
 from sparkdl_ring.errors import RingError
 
 Future = torch.futures.Future[torch.Tensor]
-Hook = Callable[["HookState", dist.GradBucket], Future]
+Hook = Callable[["HookState", GradBucket], Future]
 
 _STEP_OF_ADOPTION = 3
 """DDP makes its buckets anew after the first step; from the second on they stay where they are."""
@@ -40,7 +40,7 @@ class HookState:
         self._steps = 0
         self._adopted: list[torch.Tensor] = []
 
-    def launch(self, bucket: dist.GradBucket) -> Future:
+    def launch(self, bucket: GradBucket) -> Future:
         """Submits one bucket's mean; the last one of a backward waits for all of them.
 
         Nothing is left for backward to do then, so that no thread is needed to complete the futures.
@@ -117,6 +117,6 @@ def comm_hook(comm: Communicator, compress: Any = None, *, adopt: bool = True) -
     return HookState(comm, compress, adopt), average
 
 
-def average(state: HookState, bucket: dist.GradBucket) -> Future:
+def average(state: HookState, bucket: GradBucket) -> Future:
     """The hook itself."""
     return state.launch(bucket)

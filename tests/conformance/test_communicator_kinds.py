@@ -6,11 +6,12 @@ import json
 import threading
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
 
-from sparkdl_ring.comm import Communicator, in_process
+from sparkdl_ring.comm import Communicator, Compression, in_process
 from sparkdl_ring.config import CommConfig
 from sparkdl_ring.errors import CollectiveError, ConfigError, MismatchError
 
@@ -188,3 +189,92 @@ def test_many_threads_may_share_a_ring_of_one():
 def test_splits_must_fit():
     with in_process(1)[0] as comm, pytest.raises(ConfigError, match="do not deal"):
         comm.alltoall(np.ones(3), [-1])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_arrays_in_shared_memory_are_reduced_as_any_other(make_ring, size):
+    def play(comm: Communicator) -> Any:
+        shared = comm.empty((300, 500), "float32")
+        flags, nothing = comm.empty(3, bool), comm.empty((0, 2))
+        shared[:] = comm.rank + 1
+        comm.allreduce_(shared, "sum")
+        part = comm.allreduce(shared[10:20], "max")
+        comm.allreduce_(shared[0, :], "mean")
+        return shared, part, flags.dtype, nothing.shape
+
+    total = size * (size + 1) / 2
+    kept = make_ring(size).each(play)
+    for shared, part, flags, nothing in kept:
+        assert (shared == total).all()
+        assert (part == total).all()
+        assert (flags, nothing) == (np.dtype(bool), (0, 2))
+
+
+def test_shared_memory_outlives_its_communicator(make_ring):
+    ring = make_ring(2)
+    arrays = ring.each(lambda c: c.empty(100_000, "int64"))
+    ring.close()
+    for rank, array in enumerate(arrays):
+        array[:] = rank
+        assert int(array.sum()) == 100_000 * rank
+
+
+def test_foreign_memory_can_be_adopted_and_given_back(make_ring):
+    def play(comm: Communicator) -> Any:
+        data = np.full(200_000, comm.rank + 1.0)
+        place = data.ctypes.data
+        adopted = comm.adopt(data)
+        comm.allreduce_(data, "sum")
+        if adopted:
+            with pytest.raises(ConfigError, match="adopted already"):
+                comm.adopt(data)
+            comm.release(data)
+        comm.allreduce_(data, "sum")
+        assert data.ctypes.data == place
+        with pytest.raises(ConfigError, match="not adopted"):
+            comm.release(data)
+        return float(data[0]), bool((data == data[0]).all())
+
+    assert make_ring(2).each(play) == [(6.0, True)] * 2
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_factors_before_and_after(make_ring, size, dtype):
+    """LOG-098: the same for a world of one."""
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+
+    def play(comm: Communicator) -> Any:
+        x = np.array([2.0, 4.0, 8.0], kind)
+        group = comm.grouped_allreduce([x, x[:1]], "sum", prescale=0.5, postscale=2.0)
+        return (
+            comm.allreduce(x, "sum", prescale=0.5),
+            comm.allreduce(x, "mean", prescale=0.5, postscale=4.0),
+            comm.allreduce(x, "max", postscale=0.25),
+            comm.reducescatter(np.tile(x, (comm.size, 1)), "sum", prescale=0.5)[0],
+            *group,
+        )
+
+    base = np.array([2.0, 4.0, 8.0])
+    expected = [size * base / 2, base * 2, base / 4, size * base / 2, size * base, size * base[:1]]
+    for results in make_ring(size).each(play):
+        for got, wanted in zip(results, expected, strict=True):
+            assert got.dtype == kind
+            np.testing.assert_array_equal(got.astype(np.float64), wanted)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_compression_rounds_and_error_feedback_makes_up_for_it(make_ring, size):
+    def play(comm: Communicator) -> Any:
+        exact = np.linspace(0.0, 1.0, 5000, dtype=np.float32) + comm.rank
+        once = comm.allreduce(exact, "mean", compress="bf16")
+        keep = Compression("bf16")
+        total = np.zeros(exact.shape)
+        for _ in range(64):
+            total += comm.allreduce(exact, "mean", name="g", compress=keep)
+        return once, total / 64
+
+    truth = np.mean([np.linspace(0.0, 1.0, 5000) + rank for rank in range(size)], axis=0)
+    for once, average in make_ring(size).each(play):
+        assert np.abs(once - truth).max() <= 2.0**-7 * size
+        assert np.abs(average - truth).max() <= np.abs(once - truth).max() + 1e-6
