@@ -7,6 +7,7 @@ torch is recognised by what its tensors can do and is never imported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -141,14 +142,12 @@ def _is_torch(array: Any) -> bool:
 
 
 def _from_torch(tensor: Any) -> Operand:
-    device, layout = tensor.device.type, str(tensor.layout)
+    device = tensor.device.type
     if device != "cpu":
         raise ConfigError(
             f"the tensor is on device {device}; this communicator reduces host memory: use .cpu()"
         )
-    if layout != "torch.strided":
-        raise ConfigError(f"the tensor has layout {layout}: use .to_dense()")
-    dtype = dtype_named(str(tensor.dtype).removeprefix("torch."))
+    dtype = _torch_dtype(tensor.dtype, tensor.layout)
 
     def like(shape: tuple[int, ...]) -> tuple[Any, Array]:
         fresh = tensor.detach().new_empty(shape)
@@ -156,6 +155,13 @@ def _from_torch(tensor: Any) -> Operand:
 
     watched = bool(tensor.requires_grad and not tensor.is_leaf)
     return Operand(_torch_view(tensor, dtype), dtype, like, tensor_grad=watched)
+
+
+@cache
+def _torch_dtype(dtype: Any, layout: Any) -> DType:
+    if str(layout) != "torch.strided":
+        raise ConfigError(f"the tensor has layout {layout}: use .to_dense()")
+    return dtype_named(str(dtype).removeprefix("torch."))
 
 
 def _torch_view(tensor: Any, dtype: DType) -> Array:
@@ -166,16 +172,16 @@ class _Memory:
     """A tensor's memory by NumPy's array interface; the view keeps this object, and so the tensor, alive."""
 
     def __init__(self, tensor: Any, dtype: DType) -> None:
-        size = dtype.size_bytes
-        kind = np.dtype(dtype.plain or dtype.name).str
         self._tensor = tensor
-        self.__array_interface__ = {
+        interface = {
             "version": 3,
             "data": (tensor.data_ptr(), False),
             "shape": tuple(tensor.shape),
-            "strides": tuple(stride * size for stride in tensor.stride()),
-            "typestr": kind,
+            "typestr": dtype.typestr,
         }
+        if not tensor.is_contiguous():
+            interface["strides"] = tuple(stride * dtype.size_bytes for stride in tensor.stride())
+        self.__array_interface__ = interface
 
 
 def _from_dlpack(array: Any) -> Operand:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from sparkdl_ring.errors import ConfigError
 
@@ -24,6 +27,11 @@ class DType:
     size_bytes: int
     plain: str = ""
     instead: str = ""
+
+    @cached_property
+    def typestr(self) -> str:
+        """How NumPy's array interface calls the memory."""
+        return np.dtype(self.plain or self.name).str
 
     @property
     def reducible(self) -> bool:

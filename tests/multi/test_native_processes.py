@@ -130,3 +130,33 @@ for blocked in (
 def test_ctrl_c_ends_meeting_and_waiting() -> None:
     environment = {**config.environment(), "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", ON_CTRL_C], env=environment, check=True, timeout=30)
+
+
+IN_A_BLOCKING_CALL = """
+import os, signal, threading
+from sparkdl_ring import _native, errors
+
+for queued in (False, True):
+    pair = _native.inproc_group(2)
+    if queued:
+        pair[0].barrier(60.0, "first")
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        pair[0].run_barrier(60.0)
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise SystemExit("not interrupted")
+    try:
+        pair[1].run_barrier(60.0, "first" if queued else "")
+        pair[1].run_barrier(60.0)  # the other rank had come to the first one
+    except errors.CollectiveError as error:
+        assert "rank 0 was interrupted" in str(error), error
+    else:
+        raise SystemExit("the peer does not know")
+"""
+
+
+def test_ctrl_c_in_a_blocking_call_ends_the_ring_for_all() -> None:
+    environment = {**config.environment(), "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", IN_A_BLOCKING_CALL], env=environment, check=True, timeout=30)
