@@ -269,6 +269,129 @@ class Listener:
 
     def close(self) -> None: ...
 
+class DeviceWork:
+    """One submitted collective on device memory. Buffers must stay alive and untouched until it is done."""
+
+    def order(self, stream: int, timeout_s: float | None = None) -> None:
+        """Makes what is queued on ``stream`` from now on wait for the result; raises what is known to fail.
+
+        By NCCL it does not block; staged it blocks until the last copy is queued.
+        """
+
+    def synchronize(self, timeout_s: float | None = None) -> None:
+        """Blocks until done; raises what failed. ``TimeoutError`` when ``timeout_s`` passes first."""
+
+    def done(self) -> bool: ...
+
+class DeviceCommunicator:
+    """Collectives of one group of ranks on memory of one device each: by NCCL, or staged through the host.
+
+    Addresses are those of device memory, ``stream`` a CUstream as an integer: what is queued there comes
+    first. Nothing here waits for the device. Failures end the host communicator too, and the other way round.
+    """
+
+    @staticmethod
+    def connect(
+        host: Communicator,
+        device: int,
+        mode: str,
+        timeout_s: float,
+        nccl_path: str = "",
+        nccl_folder: str = "",
+        cuda_path: str = "",
+        may_share: bool = False,
+        checked: bool = True,
+    ) -> DeviceCommunicator:
+        """All ranks of ``host`` call it, each with its device. ``mode``: ``auto``, ``nccl`` or ``staged``."""
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def is_staged(self) -> bool: ...
+    @property
+    def reason(self) -> str:
+        """Why it is staged, or which NCCL does the work."""
+
+    @property
+    def device(self) -> str: ...
+    def allreduce(
+        self,
+        send: int,
+        recv: int,
+        count: int,
+        dtype: int,
+        op: int,
+        stream: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+    ) -> DeviceWork: ...
+    def grouped_allreduce(
+        self,
+        members: Sequence[tuple[int, int, int, int]],
+        op: int,
+        stream: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+    ) -> DeviceWork:
+        """Many arrays (send, recv, count, dtype) as one launch."""
+
+    def reducescatter(
+        self,
+        send: int,
+        recv: int,
+        counts: Sequence[int],
+        dtype: int,
+        op: int,
+        stream: int,
+        timeout_s: float,
+        label: str = "",
+        prescale: float = 1.0,
+        postscale: float = 1.0,
+    ) -> DeviceWork: ...
+    def allgather(
+        self,
+        send: int,
+        recv: int,
+        counts: Sequence[int],
+        dtype: int,
+        stream: int,
+        timeout_s: float,
+        label: str = "",
+    ) -> DeviceWork: ...
+    def broadcast(
+        self, buffer: int, count: int, dtype: int, root: int, stream: int, timeout_s: float, label: str = ""
+    ) -> DeviceWork: ...
+    def alltoall(
+        self,
+        send: int,
+        send_counts: Sequence[int],
+        recv: int,
+        recv_counts: Sequence[int],
+        dtype: int,
+        stream: int,
+        timeout_s: float,
+        label: str = "",
+    ) -> DeviceWork: ...
+    def barrier(self, stream: int, timeout_s: float, label: str = "") -> DeviceWork: ...
+    def register_buffer(self, address: int, bytes: int) -> int:
+        """Tells NCCL that this memory is used again and again; 0 where that does nothing."""
+
+    def deregister_buffer(self, handle: int) -> None: ...
+    def split(self, color: int, child: Communicator | None, timeout_s: float) -> DeviceCommunicator | None:
+        """All ranks call it; ``child`` is the host communicator of the own color, ``None`` for no part."""
+
+    def close(self, timeout_s: float) -> None:
+        """Leaves when what is queued is done, or after ``timeout_s``. Safe to call twice."""
+
+def device_of(address: int, cuda_path: str = "") -> int:
+    """Number of the device whose memory an address is; -1 for none."""
+
 def inproc_group(size: int) -> list[Communicator]:
     """``size`` communicators in this process, one for each thread that plays a rank."""
 

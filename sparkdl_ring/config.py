@@ -40,6 +40,13 @@ class CommConfig:
     )
     bucket_bytes: int = setting(4 << 20, "Bytes of gradients that are fused into one allreduce.")
     timeline: str = setting("", "Folder for a Chrome trace of each rank's collectives; empty writes none.")
+    device: str = setting(
+        "auto",
+        "Collectives on GPU memory: auto, nccl (an error where it cannot be) or staged (through the host).",
+    )
+    device_check: bool = setting(True, "Compare each NCCL call of the ranks over the host ring.")
+    nccl_path: str = setting("", "NCCL's library file; empty looks for it.")
+    cuda_path: str = setting("", "The CUDA driver's library file; empty looks for it.")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ void bind_records(pybind11::class_<comm::Communicator>& type);
 void bind_memory(pybind11::module_& module);
 void bind_listener(pybind11::module_& module);
 void bind_plan(pybind11::module_& module);
+void bind_device(pybind11::module_& module);
 void bind_build(pybind11::module_& module);
 
 }  // namespace ring::python

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_native, module) {
   ring::python::bind_plan(module);
   ring::python::bind_work(module);
   ring::python::bind_communicator(module);
+  ring::python::bind_device(module);
 #if RING_HAS_LISTENER
   ring::python::bind_listener(module);
 #endif

@@ -14,6 +14,7 @@ import numpy as np
 from sparkdl_ring.comm import groups, objects, shares
 from sparkdl_ring.comm import timeline as chrome
 from sparkdl_ring.comm.buffers import Operand, operand
+from sparkdl_ring.comm.device_arrays import on_device
 from sparkdl_ring.comm.dtypes import UINT8
 from sparkdl_ring.comm.memory import SharedMemory
 from sparkdl_ring.comm.reductions import Reductions
@@ -34,10 +35,11 @@ class Communicator(Reductions):
     shape, name, root) and ranks that disagree all get :class:`~sparkdl_ring.errors.MismatchError`. After any
     :class:`~sparkdl_ring.errors.CollectiveError` the communicator is dead.
 
-    Arrays may be NumPy arrays, torch CPU tensors, and anything with DLPack or the buffer protocol; results
-    are of the kind that was given (NumPy arrays for plain buffers). Methods that end in ``_`` work in place:
-    strides are kept and bytes outside a slice stay untouched. Autograd does not see a collective: results
-    carry no gradient, and leaf tensors that require one (parameters) change as under ``torch.no_grad()``.
+    Arrays may be NumPy arrays, torch tensors, and anything with DLPack or the buffer protocol; those on a GPU
+    are reduced there, and nothing waits for it (see :mod:`sparkdl_ring.comm.device`). Results are of the kind
+    that was given (NumPy arrays for plain buffers). Methods that end in ``_`` work in place: strides are kept
+    and bytes outside a slice stay untouched. Autograd does not see a collective: results carry no gradient,
+    and leaf tensors that require one (parameters) change as under ``torch.no_grad()``.
 
     One thread at a time may call. A blocking collective runs in the calling thread while no submitted one is
     under way, else behind those on a progress thread; Ctrl-C ends a blocking one and, with it, the
@@ -82,6 +84,9 @@ class Communicator(Reductions):
 
     def broadcast_(self, array: Any, root: int = 0, *, name: str = "", timeout_s: float | None = None) -> Any:
         """Overwrites ``array`` on every rank with rank ``root``'s; returns ``array``."""
+        if on_device(array):
+            self.devices.broadcast(array, root, self._call(name, timeout_s)).wait()
+            return array
         given = operand(array)
         target = given.view if self.rank == root else given.writable()
         self._submit.broadcast(given, target, root, self._call(name, timeout_s))
@@ -89,6 +94,8 @@ class Communicator(Reductions):
 
     def broadcast(self, array: Any, root: int = 0, *, name: str = "", timeout_s: float | None = None) -> Any:
         """Returns rank ``root``'s array as a new array; the others give one of the same shape and dtype."""
+        if on_device(array):
+            return self.devices.broadcasted(array, root, self._call(name, timeout_s))
         given = operand(array)
         result, target = given.like(given.shape)
         if self.rank == root:
@@ -101,6 +108,8 @@ class Communicator(Reductions):
 
         The number of rows may differ by rank, the other axes may not. Scalars (0-d) give shape ``(size,)``.
         """
+        if on_device(array):
+            return self.devices.allgather(array, self._call(name, timeout_s))
         given = operand(array)
         rest = given.shape[1:]
         call = self._rows_call(given, name, timeout_s)
@@ -133,6 +142,8 @@ class Communicator(Reductions):
             ConfigError: The splits do not fit the rows; nothing was sent.
             CollectiveError: A peer died, timed out or disagreed.
         """
+        if on_device(array):
+            return self.devices.alltoall(array, splits, self._call(name, timeout_s))
         given = operand(array)
         rows, rest = shares.deal(given.shape, splits, self.size), given.shape[1:]
         call = self._rows_call(given, name, timeout_s)
@@ -186,11 +197,14 @@ class Communicator(Reductions):
         call = self._call(name, timeout_s)
         native = self._native.new_group(list(ranks), call.timeout_s, call.name)
         if native is None:
+            self.devices.share(None, None, call.timeout_s)
             return None
         places = [self._places[rank] for rank in ranks] if self._places else []
         world = groups.place_in(self.world, ranks, places)
         reasons = {i: self.reasons[rank] for i, rank in enumerate(ranks) if rank in self.reasons}
-        return Communicator(native, world, self.timeout_s, reasons, places)
+        group = Communicator(native, world, self.timeout_s, reasons, places)
+        self.devices.share(group.devices, native, call.timeout_s)
+        return group
 
     def empty(self, shape: int | Sequence[int], dtype: Any = "float32") -> Any:
         """A NumPy array in memory that the ranks of a host share: it is reduced in place, without copies.
@@ -240,6 +254,7 @@ class Communicator(Reductions):
 
     def close(self) -> None:
         """Leaves and frees everything. Safe to call twice. A group ends with that of all ranks."""
+        self.devices.close()
         self._native.close()
         self._submit.forget()
         self._memory.forget()

@@ -65,7 +65,7 @@ def connect(
     reasons = explain(world.rank, everyone, config.transport, native.transports)
     for peer, reason in reasons.items():
         _log.debug("peer %d by %s", peer, reason)
-    return Communicator(
+    comm = Communicator(
         native,
         greetings_of.placed(world, everyone),
         config.timeout_s,
@@ -73,6 +73,8 @@ def connect(
         [g.host_id for g in everyone],
         config.timeline,
     )
+    comm.devices.configure(config)
+    return comm
 
 
 def connect_from_env(
@@ -105,9 +107,12 @@ def in_process(size: int, config: CommConfig | None = None) -> list[Communicator
     places = [World(rank, size, local_rank=rank, local_size=size) for rank in range(size)]
     group = zip(inproc_group(size), places, strict=True)
     here = ["this process"] * size
-    return [
+    comms = [
         Communicator(native, world, chosen.timeout_s, None, here, chosen.timeline) for native, world in group
     ]
+    for comm in comms:
+        comm.devices.configure(chosen)
+    return comms
 
 
 def _connect_alone(world: World, config: CommConfig, driver: Versions | None) -> Communicator:
@@ -117,7 +122,9 @@ def _connect_alone(world: World, config: CommConfig, driver: Versions | None) ->
     mine = [greetings_of.greet(world, hosts.host_id(config.host_id), hosts.LOOPBACK, b"")]
     greetings_of.check(mine, driver)
     placed = greetings_of.placed(world, mine)
-    return Communicator(inproc_group(1)[0], placed, config.timeout_s, None, [placed.host], config.timeline)
+    comm = Communicator(inproc_group(1)[0], placed, config.timeout_s, None, [placed.host], config.timeline)
+    comm.devices.configure(config)
+    return comm
 
 
 def _meet(rendezvous: Rendezvous, mine: Greeting, timeout_s: float) -> Sequence[Greeting]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sparkdl_ring.comm import shares
 from sparkdl_ring.comm.buffers import is_dense, operand, result_in
+from sparkdl_ring.comm.device import Devices
+from sparkdl_ring.comm.device_arrays import on_device
 from sparkdl_ring.comm.submit import Call, Submitter
 from sparkdl_ring.comm.work import Work
 from sparkdl_ring.errors import ConfigError
@@ -28,6 +30,7 @@ class Reductions:
     def __init__(self, native: NativeCommunicator, world: World, timeout_s: float) -> None:
         self._native = native
         self._submit = Submitter(native)
+        self.devices = Devices(native, self._submit)
         self.world = world
         self.timeout_s = timeout_s
 
@@ -73,9 +76,11 @@ class Reductions:
             ConfigError: The array or the operation cannot be used; nothing was sent.
             CollectiveError: A peer died, timed out or disagreed.
         """
+        call = self._call(name, timeout_s, prescale, postscale, compress)
+        if on_device(array):
+            return self.devices.reduced(array, out, op, call)
         source = operand(array)
         result, target = source.like(source.shape) if out is None else result_in(out, source)
-        call = self._call(name, timeout_s, prescale, postscale, compress)
         self._submit.allreduce(source, target, op, call)
         return result
 
@@ -91,8 +96,10 @@ class Reductions:
         compress: Any = None,
     ) -> Any:
         """Like :meth:`allreduce`, in place; returns ``array``."""
-        source = operand(array)
         call = self._call(name, timeout_s, prescale, postscale, compress)
+        if on_device(array):
+            return self.devices.reduced(array, array, op, call)
+        source = operand(array)
         self._submit.allreduce(source, source.writable(), op, call)
         return array
 
@@ -107,8 +114,10 @@ class Reductions:
         compress: Any = None,
     ) -> Work:
         """Submits :meth:`allreduce_`; ``array`` holds the result once ``wait`` or ``done`` has said so."""
-        source = operand(array)
         call = self._call(name, None, prescale, postscale, compress)
+        if on_device(array):
+            return self.devices.allreduce(array, array, op, call)
+        source = operand(array)
         return self._submit.allreduce_async(source, source.writable(), op, call)
 
     def grouped_allreduce(
@@ -122,6 +131,9 @@ class Reductions:
         postscale: float = 1.0,
     ) -> list[Any]:
         """Reduces many arrays as one operation into new ones; small neighbours of a dtype travel together."""
+        if arrays and on_device(arrays[0]):
+            call = self._call(name, timeout_s, prescale, postscale)
+            return self.devices.grouped_allreduce(arrays, None, op, call)
         sources = [operand(array) for array in arrays]
         made = [source.like(source.shape) for source in sources]
         pairs = [(source, target) for source, (_, target) in zip(sources, made, strict=True)]
@@ -139,6 +151,9 @@ class Reductions:
         postscale: float = 1.0,
     ) -> Sequence[Any]:
         """Like :meth:`grouped_allreduce`, in place; returns ``arrays``."""
+        if arrays and on_device(arrays[0]):
+            call = self._call(name, timeout_s, prescale, postscale)
+            return self.devices.grouped_allreduce(arrays, arrays, op, call)
         pairs = [(source, source.writable()) for source in map(operand, arrays)]
         self._submit.grouped_allreduce(pairs, op, self._call(name, timeout_s, prescale, postscale))
         return arrays
@@ -158,10 +173,12 @@ class Reductions:
 
         Axis 0 is split as evenly as can be, the larger parts first.
         """
+        call = self._call(name, timeout_s, prescale, postscale, compress)
+        if on_device(array):
+            return self.devices.reducescatter(array, op, call)
         source = operand(array)
         rows, rest = shares.rows_of(source.shape, self.size), source.shape[1:]
         result, target = source.like((rows[self.rank], *rest))
-        call = self._call(name, timeout_s, prescale, postscale, compress)
         self._submit.reducescatter(source, target, shares.elements(rows, rest), op, call)
         return result
 

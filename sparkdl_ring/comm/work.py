@@ -45,6 +45,10 @@ class Work:
         self._native.wait(timeout_s)
         self._conclude()
 
+    def synchronize(self, timeout_s: float | None = None) -> None:
+        """Like :meth:`wait`; for work on a device it blocks the host too."""
+        self.wait(timeout_s)
+
     def done(self) -> bool:
         """True once the result is there or the collective has failed (``wait`` tells which)."""
         if not self._native.done():
