@@ -203,6 +203,21 @@ FAKE_API cuMemcpyAsync(std::uintptr_t to, std::uintptr_t from, std::size_t bytes
   });
   return kOk;
 }
+// The one kernel there is takes as many nanoseconds as its argument says, as the GPU check's takes cycles.
+FAKE_API cuModuleLoadData(void** module, const void* image) {
+  *module = const_cast<void*>(image);
+  return kOk;
+}
+FAKE_API cuModuleGetFunction(void** function, void* module, const char*) {
+  *function = module;
+  return kOk;
+}
+FAKE_API cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        StreamHandle* stream, void** parameters, void**) {
+  const auto nanoseconds = *static_cast<std::uint64_t*>(parameters[0]);
+  queue_of(stream)->push([nanoseconds] { ::usleep(static_cast<useconds_t>(nanoseconds / 1000)); });
+  return kOk;
+}
 FAKE_API cuMemAlloc_v2(std::uintptr_t* pointer, std::size_t bytes) {
   FAKE_TRY(cuMemAlloc_v2);
   if (current().empty()) return kInvalidContext;

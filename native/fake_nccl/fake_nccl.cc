@@ -231,6 +231,16 @@ FAKE_API ncclCommInitRankConfig(Comm* comm, int size, UniqueId id, int rank, Con
   *comm = add(std::make_shared<Communicator>(std::move(world), rank, asked_to_hang("CommInitRankConfig")));
   return kInProgress;
 }
+FAKE_API ncclCommInitRank(Comm* comm, int size, UniqueId id, int rank) {
+  Config config;
+  config.blocking = 0;
+  Outcome outcome = ncclCommInitRankConfig(comm, size, id, rank, &config);
+  while (outcome == kInProgress) {
+    ::usleep(50);
+    outcome = communicator_of(*comm)->poll();
+  }
+  return outcome;
+}
 FAKE_API ncclCommGetAsyncError(Comm comm, Outcome* error) {
   *error = communicator_of(comm)->poll();
   return kSuccess;
