@@ -21,7 +21,6 @@ namespace ring::python {
 namespace {
 
 namespace py = pybind11;
-using comm::DeviceAsk;
 using comm::DeviceCommunicator;
 using comm::Operation;
 using Clock = std::chrono::steady_clock;
@@ -57,10 +56,10 @@ struct Work {
   DevicePtr communicator;
 };
 
-Work submit(const DevicePtr& self, Operation operation, const DeviceAsk& ask) {
+Work submit(const DevicePtr& self, Operation operation, std::uintptr_t stream) {
   auto submitted = [&] {
     const py::gil_scoped_release release;
-    return self->submit(std::move(operation), ask);
+    return self->submit(std::move(operation), stream_at(stream));
   }();
   return {value_or_raise(std::move(submitted)), self};
 }
@@ -89,9 +88,8 @@ DevicePtr connect(const comm::Communicator& host, int device, const std::string&
 Work allreduce(const DevicePtr& self, std::uintptr_t send, std::uintptr_t recv, std::uint64_t count,
                int dtype, int op, std::uintptr_t stream, double timeout_s, const std::string& label,
                double prescale, double postscale) {
-  const backend::Reduction what{at(send), at(recv), dtype_from(dtype), op_from(op)};
-  return submit(self, comm::allreduce_of(what, count, {timeout_s, label}),
-                {stream_at(stream), prescale, postscale});
+  const backend::Reduction what{at(send), at(recv), dtype_from(dtype), op_from(op), prescale, postscale};
+  return submit(self, comm::allreduce_of(what, count, {timeout_s, label}), stream);
 }
 
 Work grouped_allreduce(
@@ -101,29 +99,30 @@ Work grouped_allreduce(
   std::vector<comm::Member> members;
   for (const auto& [send, recv, count, dtype] : given)
     members.push_back({at(send), at(recv), count, dtype_from(dtype)});
-  return submit(self, comm::grouped_allreduce_of(std::move(members), op_from(op), {timeout_s, label}),
-                {stream_at(stream), prescale, postscale});
+  auto operation = comm::grouped_allreduce_of(std::move(members), op_from(op), {timeout_s, label});
+  operation.prescale = prescale;
+  operation.postscale = postscale;
+  return submit(self, std::move(operation), stream);
 }
 
 Work reducescatter(const DevicePtr& self, std::uintptr_t send, std::uintptr_t recv, backend::Counts counts,
                    int dtype, int op, std::uintptr_t stream, double timeout_s, const std::string& label,
                    double prescale, double postscale) {
-  const backend::Reduction what{at(send), at(recv), dtype_from(dtype), op_from(op)};
-  return submit(self, comm::reducescatter_of(what, std::move(counts), {timeout_s, label}),
-                {stream_at(stream), prescale, postscale});
+  const backend::Reduction what{at(send), at(recv), dtype_from(dtype), op_from(op), prescale, postscale};
+  return submit(self, comm::reducescatter_of(what, std::move(counts), {timeout_s, label}), stream);
 }
 
 Work allgather(const DevicePtr& self, std::uintptr_t send, std::uintptr_t recv, backend::Counts counts,
                int dtype, std::uintptr_t stream, double timeout_s, const std::string& label) {
   return submit(
       self, comm::allgather_of(at(send), at(recv), std::move(counts), dtype_from(dtype), {timeout_s, label}),
-      {stream_at(stream)});
+      stream);
 }
 
 Work broadcast(const DevicePtr& self, std::uintptr_t buffer, std::uint64_t count, int dtype, int root,
                std::uintptr_t stream, double timeout_s, const std::string& label) {
   return submit(self, comm::broadcast_of(at(buffer), count, dtype_from(dtype), root, {timeout_s, label}),
-                {stream_at(stream)});
+                stream);
 }
 
 Work alltoall(const DevicePtr& self, std::uintptr_t send, backend::Counts send_counts, std::uintptr_t recv,
@@ -132,11 +131,11 @@ Work alltoall(const DevicePtr& self, std::uintptr_t send, backend::Counts send_c
   return submit(self,
                 comm::alltoall_of(at(send), std::move(send_counts), at(recv), std::move(recv_counts),
                                   dtype_from(dtype), {timeout_s, label}),
-                {stream_at(stream)});
+                stream);
 }
 
 Work barrier(const DevicePtr& self, std::uintptr_t stream, double timeout_s, const std::string& label) {
-  return submit(self, comm::barrier_of({timeout_s, label}), {stream_at(stream)});
+  return submit(self, comm::barrier_of({timeout_s, label}), stream);
 }
 
 // Asks `reached` in slices of time until it is true; Ctrl-C is seen in between.

@@ -45,15 +45,15 @@ using Submit = std::function<comm::Operation(std::size_t rank, std::byte* send, 
 // Runs one collective on all ranks: `given` goes up, the operation follows it on the same stream, `room`
 // bytes of result come down into `out`.
 void run(DeviceGroup& group, const std::vector<Array>& given, std::vector<Array>& out,
-         const Submit& operation, DeviceAsk ask = {}) {
+         const Submit& operation) {
   Stage stage(static_cast<int>(group.ranks.size()));
   std::vector<DeviceCommunicator::Submitted> submitted;
   std::vector<std::byte*> results;
   for (std::size_t rank = 0; rank < given.size(); ++rank) {
     auto* send = stage.upload(rank, given[rank]);
     results.push_back(stage.benches[rank]->allocate(out[rank].count() * size_of(out[rank].dtype())));
-    ask.stream = stage.benches[rank]->stream();
-    submitted.push_back(group.ranks[rank]->submit(operation(rank, send, results[rank]), ask));
+    submitted.push_back(
+        group.ranks[rank]->submit(operation(rank, send, results[rank]), stage.benches[rank]->stream()));
   }
   for (std::size_t rank = 0; rank < given.size(); ++rank) {
     stage.download(rank, submitted[rank], out[rank], results[rank]);
@@ -114,7 +114,7 @@ void check_broadcast(DeviceGroup& group, DType dtype, int root, std::size_t coun
   for (std::size_t rank = 0; rank < given.size(); ++rank) {
     memory.push_back(stage.upload(rank, given[rank]));
     submitted.push_back(group.ranks[rank]->submit(
-        comm::broadcast_of(memory[rank], count, dtype, root, {kPatience}), {stage.benches[rank]->stream()}));
+        comm::broadcast_of(memory[rank], count, dtype, root, {kPatience}), stage.benches[rank]->stream()));
   }
   auto out = std::vector<Array>(given.size(), Array(dtype, count));
   for (std::size_t rank = 0; rank < given.size(); ++rank)
@@ -202,19 +202,13 @@ TEST_CASE("every type and operation, by NCCL where it can and exactly through th
 }
 
 TEST_CASE("sums and means are scaled on the device") {
-  for (const char* mode : {"nccl"}) {
+  for (const char* mode : {"nccl", "staged"}) {
     auto group = device_group(2, mode);
     const auto given = inputs(DType::kFloat32, ReduceOp::kSum, 2, 9);
     auto out = std::vector<Array>(2, Array(DType::kFloat32, 9));
-    DeviceAsk ask;
-    ask.prescale = 0.5;
-    ask.postscale = 4;
-    run(
-        *group, given, out,
-        [](std::size_t, std::byte* send, std::byte* recv) {
-          return comm::allreduce_of({send, recv, DType::kFloat32, ReduceOp::kMean}, 9, {kPatience});
-        },
-        ask);
+    run(*group, given, out, [](std::size_t, std::byte* send, std::byte* recv) {
+      return comm::allreduce_of({send, recv, DType::kFloat32, ReduceOp::kMean, 0.5, 4}, 9, {kPatience});
+    });
     for (std::size_t i = 0; i < 9; ++i) CHECK(out[1].get(i) == given[0].get(i) + given[1].get(i));
   }
 }
@@ -223,10 +217,8 @@ TEST_CASE("scales that cannot be are refused and harm nothing") {
   auto group = device_group(2);
   std::byte* some = Bench(0).allocate(8);
   const auto ask = [&](DType dtype, ReduceOp op, double factor) {
-    DeviceAsk scaled;
-    scaled.prescale = factor;
     return group->ranks[0]
-        ->submit(comm::allreduce_of({some, some, dtype, op}, 1, {kPatience}), scaled)
+        ->submit(comm::allreduce_of({some, some, dtype, op, factor}, 1, {kPatience}), nullptr)
         .status();
   };
   CHECK(ask(DType::kFloat32, ReduceOp::kMax, 2).code() == Code::kInvalidArgument);
@@ -253,7 +245,7 @@ TEST_CASE("a grouped allreduce is one launch, of any mix of types") {
           comm::grouped_allreduce_of({{first[rank], first[rank], 11, DType::kFloat32},
                                       {second[rank], second[rank], 4, DType::kInt64}},
                                      ReduceOp::kSum, {kPatience, "both"}),
-          {stage.benches[rank]->stream()}));
+          stage.benches[rank]->stream()));
     }
     Array one(DType::kFloat32, 11);
     Array two(DType::kInt64, 4);
@@ -278,7 +270,7 @@ TEST_CASE("calls that nobody waits for in between keep their order") {
       for (std::size_t rank = 0; rank < 2; ++rank) {
         last[rank] = group->ranks[rank]->submit(
             comm::allreduce_of({memory[rank], memory[rank], DType::kFloat32, ReduceOp::kSum}, 6, {kPatience}),
-            {stage.benches[rank]->stream()});
+            stage.benches[rank]->stream());
       }
     }
     Array out(DType::kFloat32, 6);
@@ -294,7 +286,8 @@ TEST_CASE("a barrier, a split and registered memory") {
   std::vector<Status> outcomes(4);
   on_threads(4, [&](int rank) {
     auto& mine = *group->ranks[static_cast<std::size_t>(rank)];
-    outcomes[static_cast<std::size_t>(rank)] = device_outcome(mine.submit(comm::barrier_of({kPatience}), {}));
+    outcomes[static_cast<std::size_t>(rank)] =
+        device_outcome(mine.submit(comm::barrier_of({kPatience}), nullptr));
   });
   CHECK(all_ok(outcomes));
 

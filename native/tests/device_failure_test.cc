@@ -37,7 +37,7 @@ std::vector<Status> sum_on_all(DeviceGroup& group, Memory& memory, double timeou
   on_threads(static_cast<int>(group.ranks.size()), [&](int rank) {
     const auto place = static_cast<std::size_t>(rank);
     outcomes[place] = device_outcome(group.ranks[place]->submit(sum_of(memory.places[place], 4, timeout_s),
-                                                                {memory.benches[place]->stream()}));
+                                                                memory.benches[place]->stream()));
   });
   return outcomes;
 }
@@ -166,7 +166,7 @@ TEST_CASE("an error in the background reaches every rank, and nobody takes the r
     CHECK(contains(status.report(), "allreduce #2 'gradient"));
   }
   for (const auto& host : group->host) CHECK(host.failure().code() == Code::kSystem);
-  CHECK(!group->ranks[0]->submit(sum_of(memory.places[0]), {}));  // dead from here on
+  CHECK(!group->ranks[0]->submit(sum_of(memory.places[0]), nullptr));  // dead from here on
 }
 
 TEST_CASE("a call that fails at once reaches every rank too" * doctest::skip()) {
@@ -195,7 +195,7 @@ TEST_CASE("ranks that ask for different things get a mismatch instead of a devic
   std::vector<DeviceCommunicator::Submitted> submitted;
   for (std::size_t rank = 0; rank < 2; ++rank) {
     submitted.push_back(
-        group->ranks[rank]->submit(sum_of(memory.places[rank], 4 + rank), {memory.benches[rank]->stream()}));
+        group->ranks[rank]->submit(sum_of(memory.places[rank], 4 + rank), memory.benches[rank]->stream()));
   }
   for (const auto& one : submitted) {
     const auto status = device_outcome(one);
@@ -207,8 +207,8 @@ TEST_CASE("ranks that ask for different things get a mismatch instead of a devic
 TEST_CASE("a rank that does not come is waited for no longer than the call allows") {
   auto group = device_group(2);
   Memory memory(2);
-  const auto status = device_outcome(
-      group->ranks[0]->submit(sum_of(memory.places[0], 4, 0.3), {memory.benches[0]->stream()}));
+  const auto status =
+      device_outcome(group->ranks[0]->submit(sum_of(memory.places[0], 4, 0.3), memory.benches[0]->stream()));
   CHECK(status.code() == Code::kCollectiveTimeout);
   CHECK(status.rank() == 1);
 }
@@ -220,7 +220,7 @@ TEST_CASE("what ends the host ring ends the device's collectives, on every rank"
     std::vector<DeviceCommunicator::Submitted> waiting;
     for (std::size_t rank = 0; rank < 2; ++rank) {
       waiting.push_back(
-          group->ranks[rank]->submit(sum_of(memory.places[rank]), {memory.benches[rank]->stream()}));
+          group->ranks[rank]->submit(sum_of(memory.places[rank]), memory.benches[rank]->stream()));
     }
     group->host[2].fail({Code::kPeerLost, "rank 2 is gone", 2, "host-c"});
     for (const auto& one : waiting) {
@@ -248,7 +248,7 @@ TEST_CASE("a stream that is being captured is refused") {
   auto group = device_group(1);
   Memory memory(1);
   const Setting capturing("FAKE_CUDA_CAPTURING", "1");
-  const auto refused = group->ranks[0]->submit(sum_of(memory.places[0]), {});
+  const auto refused = group->ranks[0]->submit(sum_of(memory.places[0]), nullptr);
   CHECK(refused.status().code() == Code::kInvalidArgument);
   CHECK(contains(refused.status().message(), "CUDA graph"));
 }
@@ -260,11 +260,11 @@ TEST_CASE("closing waits for what is queued, and a closed communicator refuses")
   std::vector<DeviceCommunicator::Submitted> submitted;
   for (std::size_t rank = 0; rank < 2; ++rank) {
     submitted.push_back(
-        group->ranks[rank]->submit(sum_of(memory.places[rank]), {memory.benches[rank]->stream()}));
+        group->ranks[rank]->submit(sum_of(memory.places[rank]), memory.benches[rank]->stream()));
   }
   on_threads(2, [&](int rank) { CHECK(group->ranks[static_cast<std::size_t>(rank)]->close(kPatience)); });
   for (const auto& one : submitted) CHECK(device_outcome(one));
-  CHECK(contains(group->ranks[0]->submit(sum_of(memory.places[0]), {}).status().message(), "closed"));
+  CHECK(contains(group->ranks[0]->submit(sum_of(memory.places[0]), nullptr).status().message(), "closed"));
 }
 
 }  // namespace

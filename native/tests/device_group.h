@@ -15,7 +15,6 @@
 
 namespace ring::testing {
 
-using comm::DeviceAsk;
 using comm::DeviceCommunicator;
 using comm::DeviceOptions;
 using DevicePtr = std::shared_ptr<DeviceCommunicator>;

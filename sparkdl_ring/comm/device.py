@@ -89,7 +89,7 @@ class Devices:
             (source.address, target.address, source.count, source.dtype.code)
             for source, target in zip(sources, targets, strict=True)
         ]
-        code = [op_code(op, source.dtype) for source in sources][0]
+        code = next(op_code(op, source.dtype) for source in sources)
         native = self._group(sources[0]).grouped_allreduce(
             members, code, sources[0].stream, call.timeout_s, call.name, call.prescale, call.postscale
         )

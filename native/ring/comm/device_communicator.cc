@@ -15,13 +15,14 @@ std::string label_of(const Operation& operation, const char* way) {
   return std::string(operation.label) + " [device, " + way + "]";
 }
 
-backend::Reduction reduction_of(const Operation& operation, const DeviceAsk& ask) {
-  return {operation.send, operation.recv, operation.dtype, operation.op,
-          ask.prescale,   ask.postscale,  operation.dtype};
+backend::Reduction reduction_of(const Operation& operation) {
+  return {operation.send,     operation.recv,      operation.dtype, operation.op,
+          operation.prescale, operation.postscale, operation.dtype};
 }
 
-backend::Reduction reduction_of(const Member& member, ReduceOp op, const DeviceAsk& ask) {
-  return {member.send, member.recv, member.dtype, op, ask.prescale, ask.postscale, member.dtype};
+backend::Reduction reduction_of(const Member& member, const Operation& operation) {
+  return {member.send,        member.recv,         member.dtype, operation.op,
+          operation.prescale, operation.postscale, member.dtype};
 }
 
 backend::Counts in_bytes(backend::Counts counts, DType dtype) {
@@ -29,22 +30,22 @@ backend::Counts in_bytes(backend::Counts counts, DType dtype) {
   return counts;
 }
 
-nccl::Group::Fault launch(nccl::Group& group, const Operation& operation, const DeviceAsk& ask,
-                          std::byte* token, const nccl::Launch& how) {
+nccl::Group::Fault launch(nccl::Group& group, const Operation& operation, std::byte* token,
+                          const nccl::Launch& how) {
   switch (operation.kind) {
     case Kind::kAllreduce:
-      return nccl::allreduce(group, {reduction_of(operation, ask)}, {operation.count}, how);
+      return nccl::allreduce(group, {reduction_of(operation)}, {operation.count}, how);
     case Kind::kGroupedAllreduce: {
       std::vector<backend::Reduction> all;
       backend::Counts counts;
       for (const auto& member : operation.members) {
-        all.push_back(reduction_of(member, operation.op, ask));
+        all.push_back(reduction_of(member, operation));
         counts.push_back(member.count);
       }
       return nccl::allreduce(group, all, counts, how);
     }
     case Kind::kReducescatter:
-      return nccl::reducescatter(group, reduction_of(operation, ask), operation.counts, how);
+      return nccl::reducescatter(group, reduction_of(operation), operation.counts, how);
     case Kind::kAllgather:
       return nccl::allgather(group, operation.send, operation.recv,
                              in_bytes(operation.counts, operation.dtype), how);
@@ -65,18 +66,17 @@ nccl::Group::Fault launch(nccl::Group& group, const Operation& operation, const 
   return {{Code::kInternal, "unknown collective"}, false};
 }
 
-Status stage(nccl::Staging& staging, const nccl::Staging::Scene& scene, const Operation& operation,
-             const DeviceAsk& ask) {
+Status stage(nccl::Staging& staging, const nccl::Staging::Scene& scene, const Operation& operation) {
   switch (operation.kind) {
     case Kind::kAllreduce:
-      return staging.allreduce(scene, reduction_of(operation, ask), operation.count);
+      return staging.allreduce(scene, reduction_of(operation), operation.count);
     case Kind::kGroupedAllreduce:
       for (const auto& member : operation.members) {
-        RING_TRY(staging.allreduce(scene, reduction_of(member, operation.op, ask), member.count));
+        RING_TRY(staging.allreduce(scene, reduction_of(member, operation), member.count));
       }
       return staging.finish(scene);
     case Kind::kReducescatter:
-      return staging.reducescatter(scene, reduction_of(operation, ask), operation.counts);
+      return staging.reducescatter(scene, reduction_of(operation), operation.counts);
     case Kind::kAllgather:
       return staging.allgather(scene, operation.send, operation.recv,
                                in_bytes(operation.counts, operation.dtype));
@@ -98,27 +98,14 @@ Status stage(nccl::Staging& staging, const nccl::Staging::Scene& scene, const Op
   return {Code::kInternal, "unknown collective"};
 }
 
-bool is_integer(DType dtype) {
-  return dtype != DType::kFloat16 && dtype != DType::kBFloat16 && dtype != DType::kFloat32 &&
-         dtype != DType::kFloat64;
-}
-
-Status check_scales(const Operation& operation, const DeviceAsk& ask) {
-  if ((ask.prescale == 1 && ask.postscale == 1) || !reduces(operation.kind)) return Status::ok();
-  bool integers = operation.kind != Kind::kGroupedAllreduce && is_integer(operation.dtype);
-  for (const auto& member : operation.members) integers = integers || is_integer(member.dtype);
-  if (!integers) return Status::ok();
-  return {Code::kInvalidArgument, std::string(name_of(operation.kind)) + ": integers cannot be scaled"};
-}
-
-Status check_factors(const Operation& operation, const DeviceAsk& ask, int size) {
+Status check_factors(const Operation& operation, int size) {
   if (operation.kind == Kind::kGroupedAllreduce) {
     for (const auto& member : operation.members) {
-      RING_TRY(nccl::check_factor(reduction_of(member, operation.op, ask), size));
+      RING_TRY(nccl::check_factor(reduction_of(member, operation), size));
     }
     return Status::ok();
   }
-  return reduces(operation.kind) ? nccl::check_factor(reduction_of(operation, ask), size) : Status::ok();
+  return reduces(operation.kind) ? nccl::check_factor(reduction_of(operation), size) : Status::ok();
 }
 
 }  // namespace
@@ -182,17 +169,16 @@ bool DeviceCommunicator::stages(const Operation& operation) const {
   return reduces(operation.kind) && !nccl::reducible_as(operation.dtype, operation.op);
 }
 
-Status DeviceCommunicator::admit(const Operation& operation, const DeviceAsk& ask) {
+Status DeviceCommunicator::admit(const Operation& operation, nccl::StreamHandle stream) {
   if (host_.is_forked())
     return {Code::kAborted, "a communicator does not survive fork: build one in the child"};
   RING_TRY(check(operation, rank(), size()));
-  RING_TRY(check_scales(operation, ask));
   if (closed_) return {Code::kAborted, "the communicator is closed", rank()};
   if (fate_->is_sealed()) return fate_->failure();
   const nccl::Current current(*device_);
   int capturing = 0;
   if (device_->api().is_capturing != nullptr) {
-    RING_TRY(device_->check(device_->api().is_capturing(ask.stream, &capturing), "cuStreamIsCapturing"));
+    RING_TRY(device_->check(device_->api().is_capturing(stream, &capturing), "cuStreamIsCapturing"));
   }
   if (capturing == 0) return Status::ok();
   return {Code::kInvalidArgument, std::string(name_of(operation.kind)) +
@@ -200,12 +186,12 @@ Status DeviceCommunicator::admit(const Operation& operation, const DeviceAsk& as
                                       "launched outside of graphs"};
 }
 
-DeviceCommunicator::Submitted DeviceCommunicator::submit(Operation operation, const DeviceAsk& ask) {
+DeviceCommunicator::Submitted DeviceCommunicator::submit(Operation operation, nccl::StreamHandle stream) {
   const std::lock_guard lock(mutex_);
-  RING_TRY(admit(operation, ask));
+  RING_TRY(admit(operation, stream));
   operation.sequence = ++sequence_;
-  return stages(operation) ? submit_staged(std::move(operation), ask)
-                           : submit_nccl(std::move(operation), ask);
+  return stages(operation) ? submit_staged(std::move(operation), stream)
+                           : submit_nccl(std::move(operation), stream);
 }
 
 // An event behind what is queued on a stream so far.
@@ -217,7 +203,8 @@ Result<nccl::OwnedEvent> DeviceCommunicator::mark(nccl::StreamHandle stream) {
   return event;
 }
 
-DeviceCommunicator::Submitted DeviceCommunicator::submit_staged(Operation operation, const DeviceAsk& ask) {
+DeviceCommunicator::Submitted DeviceCommunicator::submit_staged(Operation operation,
+                                                                nccl::StreamHandle stream) {
   if (!staging_) {
     auto made = nccl::Staging::make(device_);
     if (!made) {
@@ -226,7 +213,7 @@ DeviceCommunicator::Submitted DeviceCommunicator::submit_staged(Operation operat
     }
     staging_ = std::move(made).value();
   }
-  auto marked = mark(ask.stream);
+  auto marked = mark(stream);
   if (!marked) return marked.status();
   auto event = nccl::make_event(device_);
   if (!event) return event.status();
@@ -236,10 +223,10 @@ DeviceCommunicator::Submitted DeviceCommunicator::submit_staged(Operation operat
   operation.label = label;
   std::string name = describe(header_of(operation));
   const double timeout_s = operation.timeout_s;
-  operation.body = [staging = staging_, operation, ask, ready, ended](backend::Backend& backend,
-                                                                      const backend::Interrupt& interrupt,
-                                                                      const backend::Call& call) {
-    return stage(*staging, {backend, interrupt, call, ready->get(), ended->get()}, operation, ask);
+  operation.body = [staging = staging_, operation, ready, ended](backend::Backend& backend,
+                                                                 const backend::Interrupt& interrupt,
+                                                                 const backend::Call& call) {
+    return stage(*staging, {backend, interrupt, call, ready->get(), ended->get()}, operation);
   };
   auto work = host_.submit(std::move(operation));
   if (!work) return work.status();
@@ -255,12 +242,13 @@ Result<backend::WorkPtr> DeviceCommunicator::agree(Operation operation) {
   return host_.submit(std::move(operation));
 }
 
-DeviceCommunicator::Submitted DeviceCommunicator::submit_nccl(Operation operation, const DeviceAsk& ask) {
-  RING_TRY(check_factors(operation, ask, size()));
+DeviceCommunicator::Submitted DeviceCommunicator::submit_nccl(Operation operation,
+                                                              nccl::StreamHandle stream) {
+  RING_TRY(check_factors(operation, size()));
   const std::string label = label_of(operation, "nccl");
   operation.label = label;
   std::string name = describe(header_of(operation));
-  auto ready = mark(ask.stream);
+  auto ready = mark(stream);
   if (!ready) return ready.status();
   auto agreement = agree(operation);
   if (!agreement) return agreement.status();
@@ -270,8 +258,7 @@ DeviceCommunicator::Submitted DeviceCommunicator::submit_nccl(Operation operatio
   auto started = mark(stream_.get());
   if (!started) return started.status();
   auto* token = reinterpret_cast<std::byte*>(token_.get());
-  auto fault =
-      launch(*group_, operation, ask, token, {name, Deadline::after(operation.timeout_s), stream_.get()});
+  auto fault = launch(*group_, operation, token, {name, Deadline::after(operation.timeout_s), stream_.get()});
   if (!fault.status) return watcher_->report(std::move(fault));
   auto ended = mark(stream_.get());
   if (!ended) return ended.status();

@@ -34,13 +34,6 @@ struct DeviceOptions {
   double timeout_s = 120;  // longest wait for all ranks to connect
 };
 
-// What a call on a device is given besides its operation.
-struct DeviceAsk {
-  nccl::StreamHandle stream = nullptr;  // the user's; its work up to here comes first
-  double prescale = 1;                  // reductions: see nccl/collectives.h for the rule
-  double postscale = 1;
-};
-
 class DeviceCommunicator {
  public:
   // All ranks call it, each with its own device. `cancelled` (may be null) is asked while waiting.
@@ -62,8 +55,9 @@ class DeviceCommunicator {
   [[nodiscard]] Communicator& host() noexcept { return host_; }
 
   using Submitted = Result<nccl::DeviceWorkPtr>;
-  // `operation` as for the host communicator, its buffers in this device's memory.
-  [[nodiscard]] Submitted submit(Operation operation, const DeviceAsk& ask);
+  // `operation` as for the host communicator, its buffers in this device's memory (scales: see the rule in
+  // nccl/collectives.h). `stream` is the user's: what is queued there comes first.
+  [[nodiscard]] Submitted submit(Operation operation, nccl::StreamHandle stream);
 
   // Tells NCCL that this memory will be used again and again; 0 where that does nothing. Freed by deregister
   // or close.
@@ -85,9 +79,9 @@ class DeviceCommunicator {
                                                                 bool checked);
   [[nodiscard]] Status adopt(std::unique_ptr<nccl::Group> group);
   [[nodiscard]] bool stages(const Operation& operation) const;
-  [[nodiscard]] Status admit(const Operation& operation, const DeviceAsk& ask);
-  [[nodiscard]] Submitted submit_staged(Operation operation, const DeviceAsk& ask);
-  [[nodiscard]] Submitted submit_nccl(Operation operation, const DeviceAsk& ask);
+  [[nodiscard]] Status admit(const Operation& operation, nccl::StreamHandle stream);
+  [[nodiscard]] Submitted submit_staged(Operation operation, nccl::StreamHandle stream);
+  [[nodiscard]] Submitted submit_nccl(Operation operation, nccl::StreamHandle stream);
   [[nodiscard]] Result<backend::WorkPtr> agree(Operation operation);
   [[nodiscard]] Result<nccl::OwnedEvent> mark(nccl::StreamHandle stream);
 
