@@ -143,7 +143,7 @@ FAKE_API cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 FAKE_API cuStreamCreateWithPriority(StreamHandle** stream, unsigned, int) {
   FAKE_TRY(cuStreamCreateWithPriority);
   if (current().empty()) return kInvalidContext;
-  *stream = new StreamHandle{Queue::start()};
+  *stream = new StreamHandle{state().machine.new_stream()};
   return kOk;
 }
 FAKE_API cuStreamDestroy_v2(StreamHandle* stream) {
@@ -228,6 +228,7 @@ FAKE_API cuMemAlloc_v2(std::uintptr_t* pointer, std::size_t bytes) {
 }
 FAKE_API cuMemFree_v2(std::uintptr_t pointer) {
   void* memory = reinterpret_cast<void*>(pointer);
+  state().machine.drain();
   if (!state().machine.disown(memory)) return kInvalidValue;
   std::free(memory);
   return kOk;
@@ -238,6 +239,7 @@ FAKE_API cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned) {
   return kOk;
 }
 FAKE_API cuMemFreeHost(void* pointer) {
+  state().machine.drain();
   std::free(pointer);
   return kOk;
 }

@@ -43,8 +43,33 @@ class Machine {
   std::shared_ptr<Queue> default_stream(int device) {
     const std::lock_guard lock(mutex_);
     auto& queue = defaults_[device];
-    if (!queue) queue = Queue::start();
+    if (!queue) {
+      queue = Queue::start();
+      queues_.push_back(queue);
+    }
     return queue;
+  }
+  std::shared_ptr<Queue> new_stream() {
+    const std::lock_guard lock(mutex_);
+    auto queue = Queue::start();
+    queues_.push_back(queue);
+    return queue;
+  }
+  // Waits for all streams, as freeing memory does.
+  void drain() {
+    std::vector<std::shared_ptr<Queue>> alive;
+    {
+      const std::lock_guard lock(mutex_);
+      std::vector<std::weak_ptr<Queue>> kept;
+      for (const auto& one : queues_) {
+        if (auto queue = one.lock()) {
+          alive.push_back(queue);
+          kept.push_back(one);
+        }
+      }
+      queues_.swap(kept);
+    }
+    for (const auto& queue : alive) queue->drain();
   }
 
   void own(void* pointer, std::size_t bytes, int device) {
@@ -73,6 +98,7 @@ class Machine {
   std::vector<std::unique_ptr<Context>> contexts_;
   std::mutex mutex_;
   std::map<int, std::shared_ptr<Queue>> defaults_;
+  std::vector<std::weak_ptr<Queue>> queues_;
   std::map<std::uintptr_t, Block> owned_;
 };
 
