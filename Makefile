@@ -84,5 +84,9 @@ bench: setup ## the ring beside gloo and MPI: table, bench.csv, bench.svg
 	$(BIN)/sparkdl-ring bench allreduce --gates --csv bench.csv --picture bench.svg $(BENCH_ARGS)
 	$(BIN)/sparkdl-ring bench ddp
 
+.PHONY: gpu-check
+gpu-check: setup ## check the device collectives on one GPU and print figures; says why where there is none
+	$(BIN)/python tests/gpu/check.py
+
 clean: ## remove what the build and the tests made
 	rm -rf $(VENV) build dist .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

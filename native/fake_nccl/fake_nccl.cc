@@ -140,8 +140,10 @@ Outcome note(const char* op, Comm comm, Stream stream, Call call) {
   call.communicator = communicator_of(comm);
   call.stream = stream;
   if (injected.async || asked_to_hang(op)) {
-    if (injected.async) call.communicator->fail(static_cast<Outcome>(injected.code));
-    call.kernel = [](Communicator& self) { return self.hang(); };
+    call.kernel = [injected](Communicator& self) {
+      if (injected.async) self.fail(static_cast<Outcome>(injected.code));
+      return self.hang();
+    };
   }
   group().calls.push_back(std::move(call));
   return group().depth > 0 ? kSuccess : launch_all();

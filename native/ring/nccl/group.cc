@@ -91,9 +91,13 @@ Group::Fault Group::launch(const std::string& what, Deadline deadline, const Cal
 
 Status Group::call(const std::string& what, const Calls& calls) {
   const Current current(*place_.device);
-  const std::lock_guard lock(mutex_);
-  if (comm_ == nullptr) return {Code::kAborted, "the NCCL communicator is aborted", place_.site.rank};
-  return fault(what, calls(place_.library->api(), comm_)).status;
+  Outcome outcome = kSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    if (comm_ == nullptr) return {Code::kAborted, "the NCCL communicator is aborted", place_.site.rank};
+    outcome = calls(place_.library->api(), comm_);
+  }
+  return fault(what, outcome).status;
 }
 
 Outcome Group::poll() {
@@ -124,8 +128,9 @@ Group::Fault Group::settle(const std::string& what, Outcome outcome, Deadline de
   return fault(what, outcome);
 }
 
-Group::Fault Group::fault(const std::string& what, Outcome outcome) const {
+Group::Fault Group::fault(const std::string& what, Outcome outcome) {
   if (outcome == kSuccess) return {};
+  const std::lock_guard lock(mutex_);  // another thread may abort
   return {failure_of(*place_.library, comm_, outcome, what, place_.site), is_echo(outcome)};
 }
 
@@ -182,10 +187,12 @@ Status Group::finish(Deadline deadline, const Stop& stop) {
   }
   const Fault fault = settle("ncclCommFinalize", outcome, deadline, stop);
   if (!fault.status) return fault.status;
-  const std::lock_guard lock(mutex_);
-  Comm comm = std::exchange(comm_, nullptr);
-  if (comm == nullptr) return Status::ok();
-  const Outcome destroyed = place_.library->api().destroy(comm);
+  Outcome destroyed = kSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    Comm comm = std::exchange(comm_, nullptr);
+    if (comm != nullptr) destroyed = place_.library->api().destroy(comm);
+  }
   return destroyed == kInProgress ? Status::ok() : this->fault("ncclCommDestroy", destroyed).status;
 }
 

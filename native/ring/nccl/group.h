@@ -67,7 +67,7 @@ class Group {
  private:
   Group(Place place, Comm comm) : place_(std::move(place)), comm_(comm) {}
   [[nodiscard]] Fault settle(const std::string& what, Outcome outcome, Deadline deadline, const Stop& stop);
-  [[nodiscard]] Fault fault(const std::string& what, Outcome outcome) const;
+  [[nodiscard]] Fault fault(const std::string& what, Outcome outcome);
   [[nodiscard]] Outcome poll();
 
   Place place_;
