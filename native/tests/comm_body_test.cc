@@ -67,4 +67,13 @@ TEST_CASE("a failure from outside reaches every rank with its code and its rank"
   CHECK(group[0].failure().code() == Code::kPeerLost);
 }
 
+TEST_CASE("a failure from outside may come at any moment") {
+  for (int round = 0; round < 100; ++round) {
+    auto group = inproc_group(2);
+    group[0].fail({Code::kPeerLost, "gone", 1});
+    const auto status = outcome(group[1].barrier({kPatience}));
+    CHECK(status.code() == Code::kPeerLost);
+  }
+}
+
 }  // namespace

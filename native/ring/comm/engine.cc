@@ -180,7 +180,7 @@ void Engine::serve() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] {
-      const bool stopping = closing_ || !stop_ || interrupt_.raised();
+      const bool stopping = closing_ || interrupt_.raised();  // `stop_` alone: it is about to be raised
       return !is_busy_ && (stopping || !failure_ || !queue_.empty());
     });
     if (!failure_) break;
