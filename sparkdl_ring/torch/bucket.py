@@ -20,22 +20,24 @@ Make = Callable[[int, torch.dtype], torch.Tensor]
 class Bucket:
     """The gradients of some parameters of one dtype.
 
-    After a round ``param.grad`` of a parameter in host memory is a view into the buffer: what is accumulated
+    After a round ``param.grad`` is a view into the buffer where both are in one memory: what is accumulated
     there later needs no copy, and a gradient that autograd made anew (after ``zero_grad``) needs one, which
     also scales it.
 
     Args:
         name: Shown in errors; the same on all ranks.
         parameters: In the order of the buffer.
-        make: Gives zeroed host memory of so many elements of a dtype, whatever the device of the parameters:
-            that is what the ring reduces.
+        make: Gives zeroed host memory of so many elements of a dtype. Parameters on a GPU have their buffer
+            there.
     """
 
     def __init__(self, name: str, parameters: Sequence[torch.nn.Parameter], make: Make) -> None:
         self.name = name
         self.parameters = tuple(parameters)
         sizes = [p.numel() for p in self.parameters]
-        self._flat = make(sum(sizes) + len(sizes), self.parameters[0].dtype)
+        first, count = self.parameters[0], sum(sizes) + len(sizes)
+        on_gpu = first.is_cuda
+        self._flat = first.new_zeros(count, requires_grad=False) if on_gpu else make(count, first.dtype)
         self._grads = self._flat[: sum(sizes)]
         self._flags = self._flat[sum(sizes) :]
         parts = zip(torch.split(self._grads, sizes), self.parameters, strict=True)
@@ -78,7 +80,7 @@ class Bucket:
         """
         work, self._work = self._work, None
         if work is not None:
-            work.wait()
+            work.synchronize()  # on a GPU too: nothing is handed out that could still fail
 
     @torch.no_grad()
     def hand_out(self) -> None:
@@ -86,7 +88,7 @@ class Bucket:
         for p, view, flag in zip(self.parameters, self._views, self._flags.tolist(), strict=True):
             if flag == 0:
                 p.grad = None
-            elif p.device.type == "cpu":
+            elif p.device == view.device:
                 if p.grad is None or not _is_same(p.grad, view):
                     p.grad = view
             elif p.grad is None:
@@ -136,7 +138,12 @@ def plan(parameters: Sequence[torch.nn.Parameter], bucket_bytes: int, name: str,
     """Buckets in the order in which backward is likely to fill them: last parameter first, one dtype each."""
     backwards = list(reversed(parameters))
     sizes = [p.numel() * p.element_size() for p in backwards]
-    groups = plan_buckets(sizes, [str(p.dtype) for p in backwards], bucket_bytes)
+    groups = plan_buckets(sizes, [_kind(p) for p in backwards], bucket_bytes)
     return [
         Bucket(f"{name} bucket {i}", [backwards[j] for j in group], make) for i, group in enumerate(groups)
     ]
+
+
+def _kind(parameter: torch.nn.Parameter) -> str:
+    """What the gradients of one bucket have in common: the dtype, and the GPU where they are on one."""
+    return f"{parameter.dtype} on {parameter.device}" if parameter.is_cuda else str(parameter.dtype)
