@@ -38,9 +38,10 @@ struct Same<R (*)(P...), S (*)(Q...)> {
   static constexpr bool value = compare();
 };
 
-#define CHECK_FUNCTION(field, symbol, result, parameters)                                         \
-  static_assert(Same<decltype(&symbol), decltype(ours::Api::field)>::value, #symbol " has other " \
-                                                                                    "parameters");
+#define CHECK_FUNCTION(field, symbol, result, parameters)                           \
+  static_assert(Same<decltype(&symbol), decltype(ours::Api::field)>::value, #symbol \
+                " has other "                                                       \
+                "parameters");
 RING_NCCL_FUNCTIONS(CHECK_FUNCTION, CHECK_FUNCTION)
 
 static_assert(sizeof(ours::UniqueId) == sizeof(ncclUniqueId));
