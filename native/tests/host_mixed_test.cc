@@ -258,6 +258,24 @@ TEST_CASE("bfloat16 keeps small addends over hosts: 256 and seven ones average t
   }
 }
 
+TEST_CASE("who is interrupted on its host or on the wire knows whom it was waiting for") {
+  HostRanks ranks({0, 0, 1});
+  const Says what("barrier");
+  Status on_host;
+  Status on_wire;
+  // Rank 1 never comes: rank 0 waits for it in shared memory, rank 2 for rank 0 on the wire.
+  std::thread first([&] { on_host = ranks.backend(0).barrier({what, 60}); });
+  std::thread second([&] { on_wire = ranks.backend(2).barrier({what, 60}); });
+  ranks.interrupt(0).raise();
+  ranks.interrupt(2).raise();
+  first.join();
+  second.join();
+  CHECK(on_host.code() == Code::kAborted);
+  CHECK(on_wire.code() == Code::kAborted);
+  CHECK(ranks.backend(0).waited_for() == 1);
+  CHECK(ranks.backend(2).waited_for() == 0);
+}
+
 TEST_CASE("groups of some ranks share links and segment") {
   HostRanks ranks({0, 0, 1, 1});
   CHECK(all_fine(ranks.on_all([&](HostBackend& backend, const backend::Call& call) {

@@ -60,6 +60,9 @@ class HostRanks {
 
   [[nodiscard]] int size() const { return static_cast<int>(backends_.size()); }
   [[nodiscard]] algo::HostBackend& backend(int rank) { return *backends_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] backend::Interrupt& interrupt(int rank) {
+    return *interrupts_[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] std::string text() const {
     std::string text = "hosts";
     for (const int host : hosts_) text += " " + std::to_string(host);

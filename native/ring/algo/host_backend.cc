@@ -109,7 +109,8 @@ std::string HostBackend::host_of(int world_rank) const {
 }
 
 int HostBackend::waited_for() const noexcept {
-  return rail_ ? rail_->waited_for() : -1;
+  const int on_rail = rail_ ? rail_->waited_for() : -1;
+  return on_rail < 0 && local_ ? local_->waited_for() : on_rail;
 }
 
 void HostBackend::close() noexcept {

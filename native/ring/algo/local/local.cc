@@ -29,6 +29,10 @@ Local::Local(shm::LocalGroup group, std::vector<int> ranks, backend::Interrupt& 
 Local::Local(Local&&) noexcept = default;
 Local::~Local() = default;
 
+int Local::waited_for() const noexcept {
+  return session_->waited_for();
+}
+
 bool Local::alone() const noexcept {
   return session_->size() == 1;
 }

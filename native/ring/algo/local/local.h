@@ -74,6 +74,8 @@ class Local {
   // In the same order on all members. An allocated window's memory may not be touched any more.
   void release(const Window& window);
 
+  // The rank that the last collective was waiting for when it failed; -1 for none.
+  [[nodiscard]] int waited_for() const noexcept;
   [[nodiscard]] LocalStats stats() const;
 
  private:

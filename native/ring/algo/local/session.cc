@@ -102,8 +102,10 @@ Status Session::room_for(std::uint64_t number, const backend::Call& call) {
   return {};
 }
 
-Status Session::failed(shm::Wake how, int member, const backend::Call& call) const {
+Status Session::failed(shm::Wake how, int member, const backend::Call& call) {
   const int rank = rank_of(index());
+  const int lagging = rank_of(waiter_.laggard(member));
+  waited_for_ = lagging;
   switch (how) {
     case shm::Wake::kInterrupted:
       return {Code::kAborted, call.what.name() + " was interrupted", rank};
@@ -115,7 +117,6 @@ Status Session::failed(shm::Wake how, int member, const backend::Call& call) con
     default:
       break;
   }
-  const int lagging = rank_of(waiter_.laggard(member));
   return {Code::kCollectiveTimeout,
           call.what.name() + ": rank " + std::to_string(rank) + " waited " + seconds_text(call.timeout_s) +
               " s for rank " + std::to_string(lagging) +

@@ -33,6 +33,8 @@ class Session {
   [[nodiscard]] int index() const noexcept { return group_.index(); }
   [[nodiscard]] int size() const noexcept { return group_.size(); }
   [[nodiscard]] int rank_of(int member) const noexcept { return ranks_[static_cast<std::size_t>(member)]; }
+  // The rank that a failed wait was for in the end; -1 for none.
+  [[nodiscard]] int waited_for() const noexcept { return waited_for_; }
   [[nodiscard]] shm::LocalGroup& group() noexcept { return group_; }
   [[nodiscard]] shm::Waiter& waiter() noexcept { return waiter_; }
   [[nodiscard]] Windows& windows() noexcept { return windows_; }
@@ -85,7 +87,7 @@ class Session {
     const auto woken = waiter_.until(member, word, target, call.deadline);
     return woken == shm::Wake::kReady ? Status::ok() : failed(woken, member, call);
   }
-  [[nodiscard]] Status failed(shm::Wake how, int member, const backend::Call& call) const;
+  [[nodiscard]] Status failed(shm::Wake how, int member, const backend::Call& call);
   [[nodiscard]] Status disagreement(int first, const backend::Call& call);
 
   shm::LocalGroup group_;
@@ -95,6 +97,7 @@ class Session {
   shm::Waiter waiter_;
   Windows windows_;
   Tuning tuning_;
+  int waited_for_ = -1;
   std::uint64_t next_ = 1;
   std::uint64_t next_piece_ = 0;
   std::vector<const std::byte*> inputs_;
