@@ -210,7 +210,9 @@ class Communicator:
         """Gives adopted memory its private pages back; allocated memory may not be touched any more."""
 
     def stats(self) -> dict[str, dict[str, float]]:
-        """By kind of collective: calls, bytes, total_s, wait_s, reduce_s, of all groups."""
+        """By kind of collective, of all groups: calls, bytes, total_s, wait_s, reduce_s, wire_sent_bytes,
+        wire_received_bytes (without headers, and without what ranks of a host give each other).
+        """
 
     def recent(self) -> list[dict[str, Any]]:
         """The last 256 operations of all groups, oldest first; times are those of time.monotonic_ns."""

@@ -19,6 +19,13 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * kNano;
 }
 
+void add_spent(py::dict& row, const backend::Meter& spent) {
+  row["wait_s"] = seconds(spent.wait_ns);
+  row["reduce_s"] = seconds(spent.reduce_ns);
+  row["wire_sent_bytes"] = spent.sent_bytes;
+  row["wire_received_bytes"] = spent.received_bytes;
+}
+
 py::dict as_dict(const comm::Record& record) {
   py::dict row;
   row["kind"] = comm::name_of(record.kind);
@@ -29,8 +36,7 @@ py::dict as_dict(const comm::Record& record) {
   row["bytes"] = record.bytes;
   row["start_ns"] = record.start_ns;
   row["end_ns"] = record.is_done ? record.end_ns : 0;
-  row["wait_s"] = seconds(record.wait_ns);
-  row["reduce_s"] = seconds(record.reduce_ns);
+  add_spent(row, record.spent);
   row["inline"] = record.is_inline;
   row["state"] = !record.is_done ? "running" : record.code == Code::kOk ? "done" : "failed";
   return row;
@@ -51,8 +57,7 @@ py::dict counters(Communicator& self) {
     row["calls"] = counters[i].calls;
     row["bytes"] = counters[i].bytes;
     row["total_s"] = seconds(counters[i].total_ns);
-    row["wait_s"] = seconds(counters[i].wait_ns);
-    row["reduce_s"] = seconds(counters[i].reduce_ns);
+    add_spent(row, counters[i].spent);
     by_kind[comm::name_of(static_cast<comm::Kind>(i))] = row;
   }
   return by_kind;

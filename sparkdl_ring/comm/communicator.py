@@ -231,7 +231,12 @@ class Communicator(Reductions):
         self._memory.release(array, self.timeout_s)
 
     def stats(self) -> dict[str, dict[str, float]]:
-        """By kind of collective: calls, bytes, total_s, wait_s (for peers), reduce_s; all groups together."""
+        """What was done so far by kind of collective, all groups together.
+
+        Returns:
+            ``calls``, ``bytes`` of data, ``total_s``, ``wait_s`` for peers, ``reduce_s``, and
+            ``wire_sent_bytes`` and ``wire_received_bytes`` between hosts.
+        """
         return self._native.stats()
 
     def recent(self) -> list[dict[str, Any]]:

@@ -230,8 +230,7 @@ void Engine::begin(const Operation& operation, bool is_inline) {
 }
 
 void Engine::end(Group& group, const Status& status) {
-  const auto spent = group.take_meter();
-  recorder_.end(status.code(), spent.wait_ns, spent.reduce_ns);
+  recorder_.end(status.code(), group.take_meter());
   is_busy_ = false;
   if (!queue_.empty() || closing_ || !stop_ || !failure_) changed_.notify_all();
 }

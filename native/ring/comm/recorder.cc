@@ -26,19 +26,20 @@ void Recorder::begin(const Operation& operation, bool is_inline) {
   record.start_ns = now_ns();
 }
 
-void Recorder::end(Code code, std::uint64_t wait_ns, std::uint64_t reduce_ns) {
+void Recorder::end(Code code, const backend::Meter& spent) {
   Record& record = current();
   record.end_ns = now_ns();
   record.code = code;
   record.is_done = true;
-  record.wait_ns = wait_ns;
-  record.reduce_ns = reduce_ns;
+  record.spent = spent;
   Counters& sums = counters_[static_cast<std::size_t>(record.kind)];
   ++sums.calls;
   sums.bytes += record.bytes;
   sums.total_ns += static_cast<std::uint64_t>(record.end_ns - record.start_ns);
-  sums.wait_ns += wait_ns;
-  sums.reduce_ns += reduce_ns;
+  sums.spent.wait_ns += spent.wait_ns;
+  sums.spent.reduce_ns += spent.reduce_ns;
+  sums.spent.sent_bytes += spent.sent_bytes;
+  sums.spent.received_bytes += spent.received_bytes;
   if (trace_.size() < trace_capacity_) trace_.push_back(record);
 }
 

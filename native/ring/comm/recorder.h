@@ -8,6 +8,7 @@
 #include <string>   // for string
 #include <vector>   // for vector
 
+#include "ring/backend/backend.h"
 #include "ring/base/status.h"
 #include "ring/comm/operation.h"
 
@@ -31,8 +32,7 @@ struct Record {
   std::uint64_t bytes = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint64_t wait_ns = 0;
-  std::uint64_t reduce_ns = 0;
+  backend::Meter spent;
   std::array<char, 56> label{};  // the first bytes of it
 
   [[nodiscard]] std::string text() const;  // "allreduce #3 'loss' (16 bytes)"
@@ -43,14 +43,13 @@ struct Counters {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
   std::uint64_t total_ns = 0;
-  std::uint64_t wait_ns = 0;
-  std::uint64_t reduce_ns = 0;
+  backend::Meter spent;
 };
 
 class Recorder {
  public:
   void begin(const Operation& operation, bool is_inline);
-  void end(Code code, std::uint64_t wait_ns, std::uint64_t reduce_ns);
+  void end(Code code, const backend::Meter& spent);
 
   // The last operations, oldest first; one that is running is the last.
   [[nodiscard]] std::vector<Record> recent() const;
