@@ -42,7 +42,7 @@ TEST_CASE("every dtype and size over shm and tcp") {
 TEST_CASE("buffers far larger than those of the transport") {
   for (const std::string transport : kTransports) {
     const auto small = [](int, ConnectOptions& options) {
-      options.ring_bytes = 4096;
+      options.segment.slot_bytes = std::size_t{64} << 10;
       options.socket_buffer_bytes = 4096;
     };
     auto group = start_group(met_meshes(3, transport, small));

@@ -53,13 +53,13 @@ void talk(Conversation& a, Conversation& b, std::size_t piece = 1000) {
 
 TEST_CASE("two ranks with one secret prove themselves to each other") {
   for (const std::size_t piece : {1, 7, 1000}) {
-    auto connector = connect(identity(3), 1, Channel::kShmControl);
+    auto connector = connect(identity(3), 1, Channel::kUnixControl);
     auto acceptor = accept(identity(1));
     talk(connector, acceptor, piece);
     REQUIRE(connector.state() == State::kProven);
     REQUIRE(acceptor.state() == State::kProven);
     CHECK(acceptor.peer().rank == 3);
-    CHECK(acceptor.peer().channel == Channel::kShmControl);
+    CHECK(acceptor.peer().channel == Channel::kUnixControl);
     CHECK(connector.peer().rank == 1);
     CHECK(connector.wanted() == 0);
     CHECK(judge(identity(1), acceptor.peer(), -1, "h").verdict == Verdict::kWelcome);

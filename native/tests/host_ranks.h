@@ -5,7 +5,6 @@
 
 #include <atomic>      // for atomic
 #include <functional>  // for function
-#include <map>         // for map
 #include <memory>      // for unique_ptr
 #include <string>      // for string
 #include <thread>      // for thread
@@ -13,8 +12,6 @@
 #include <vector>      // for vector
 
 #include "ring/algo/host_backend.h"
-#include "ring/plan/topology.h"
-#include "ring/shm/segment.h"
 #include "ring/transport/inproc/group.h"
 #include "wire_group.h"
 
@@ -22,27 +19,9 @@ namespace ring::testing {
 
 // One mesh for each rank; `hosts` by rank.
 inline std::vector<transport::Mesh> meshes_on(const std::vector<int>& hosts) {
-  auto met = transport::inproc_meshes(static_cast<int>(hosts.size()));
+  auto met = transport::inproc_meshes(hosts);
   REQUIRE(met);
-  auto meshes = std::move(met).value();
-  std::vector<std::string> domains;
-  for (const int host : hosts) domains.push_back(std::to_string(host));
-  std::map<int, std::shared_ptr<shm::Segment>> segments;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    meshes[rank].topology = plan::make_topology(domains, static_cast<int>(rank));
-    const int here = meshes[rank].topology.local_size();
-    if (here == 1) continue;
-    auto& segment = segments[hosts[rank]];
-    if (!segment) {
-      shm::SegmentOptions options;
-      options.local_size = here;
-      options.address_space_bytes = std::uint64_t{1} << 30;
-      options.slot_bytes = std::size_t{64} << 10;
-      segment = shm::Segment::in_process(options);
-    }
-    meshes[rank].segment = segment;
-  }
-  return meshes;
+  return std::move(met).value();
 }
 
 class HostRanks {

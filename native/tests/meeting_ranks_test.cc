@@ -2,8 +2,11 @@
 // words.
 #include <doctest/doctest.h>
 
-#include <string>  // for string
-#include <thread>  // for thread
+#include <algorithm>  // for count
+#include <chrono>     // for steady_clock
+#include <numeric>    // for iota
+#include <string>     // for string
+#include <thread>     // for thread
 
 #include "meet.h"
 #include "stranger.h"
@@ -15,25 +18,34 @@ using ring::Code;
 using ring::Deadline;
 using ring::Result;
 using ring::Status;
+using ring::transport::transports_of;
+
+constexpr std::size_t kSpare = 4000;  // a byte of the segment's first page that nobody uses
 
 bool whole(const Mesh& mesh, const std::string& kind) {
-  for (int peer = 0; peer < mesh.size; ++peer) {
-    const auto& link = mesh.links[static_cast<std::size_t>(peer)];
-    if ((link == nullptr) != (peer == mesh.rank)) return false;
-    if (link && (link->transport() != kind || link->peer() != peer)) return false;
-    if (link && mesh.reasons[static_cast<std::size_t>(peer)].empty()) return false;
+  for (const auto& [peer, transport] : transports_of(mesh)) {
+    if (transport != kind || mesh.reasons[static_cast<std::size_t>(peer)].empty()) return false;
   }
-  return true;
+  for (const int peer : ring::plan::local_neighbours(mesh.topology)) {
+    if (!mesh.lifelines[static_cast<std::size_t>(peer)]) return false;
+  }
+  for (const int peer : ring::plan::rail_neighbours(mesh.topology)) {
+    const auto place = static_cast<std::size_t>(peer);
+    if (!mesh.lifelines[place] || !mesh.links[place] || mesh.links[place]->peer() != peer) return false;
+  }
+  return (mesh.segment != nullptr) == (mesh.topology.local_size() > 1);
 }
 
-// Who met whom must hold: the bytes of each rank arrive at the peer that it means.
+// Who met whom must hold: the bytes of each rank arrive at the peer that it means, and memory is the same for
+// all ranks of a host and for no others.
 bool talks(std::vector<Mesh>& meshes) {
   bool right = true;
   for (auto& from : meshes) {
+    const int own = from.rank;
     for (auto& link : from.links) {
-      const int own = from.rank;
       if (link) right = right && link->send_some(ring::Bytes(&own, sizeof own)).value() == sizeof own;
     }
+    if (from.segment && from.topology.local_index() == 0) from.segment->base()[kSpare] = std::byte(own + 1);
   }
   for (auto& to : meshes) {
     for (auto& link : to.links) {
@@ -44,8 +56,21 @@ bool talks(std::vector<Mesh>& meshes) {
       right = right && link->recv_some(ring::MutableBytes(&heard, sizeof heard)).value() == sizeof heard;
       right = right && heard == link->peer();
     }
+    const int first = to.topology.local_ranks().front();
+    if (to.segment) right = right && to.segment->base()[kSpare] == std::byte(first + 1);
   }
   return right;
+}
+
+// Listeners of ranks on the given hosts, over shared memory inside of them and TCP between them.
+std::vector<Listener> listeners_on(const std::vector<int>& hosts) {
+  std::vector<Listener> listeners;
+  for (const int host : hosts) {
+    auto listener = Listener::open({"127.0.0.1", "auto", "machine-" + std::to_string(host)});
+    REQUIRE(listener);
+    listeners.push_back(std::move(listener).value());
+  }
+  return listeners;
 }
 
 }  // namespace
@@ -70,6 +95,96 @@ TEST_CASE("two groups meet at once") {
   other.join();
   CHECK(talks(one));
   CHECK(talks(two));
+}
+
+TEST_CASE("ranks of several hosts meet, each host with its own memory") {
+  const std::vector<std::vector<int>> shapes{
+      {0, 0, 1, 1}, {0, 1, 0, 1, 0}, {0, 0, 0, 1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, std::vector<int>(12, 0)};
+  for (const auto& hosts : shapes) {
+    auto listeners = listeners_on(hosts);
+    std::vector<Mesh> meshes;
+    for (auto& outcome : meet_all(listeners)) {
+      REQUIRE_MESSAGE(outcome, outcome.status().report());
+      meshes.push_back(std::move(outcome).value());
+      CHECK((meshes.back().extender != nullptr) == (meshes.back().topology.num_hosts() > 1));
+    }
+    CHECK(talks(meshes));
+    for (const auto& mesh : meshes) {
+      for (const auto& [peer, transport] : transports_of(mesh)) {
+        const bool local =
+            hosts[static_cast<std::size_t>(peer)] == hosts[static_cast<std::size_t>(mesh.rank)];
+        CHECK(transport == (local ? "shm" : "tcp"));
+      }
+    }
+  }
+}
+
+TEST_CASE("many ranks hold few descriptors each") {
+  for (const char* kind : {"tcp", "shm"}) {
+    const auto before = open_descriptors();
+    const auto few = met_meshes(10, kind);
+    const auto each = (open_descriptors() - before) / 10;
+    const auto start = std::chrono::steady_clock::now();
+    const auto many = met_meshes(24, kind);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+    CHECK(open_descriptors() - before <= 10 * each + 24 * (each + 1));
+    CHECK(each < 16);
+  }
+}
+
+TEST_CASE("who knows of no missing neighbour hears from others who is missing") {
+  auto listeners = open_listeners(12, "tcp");  // rank 11 has few neighbours
+  const auto addresses = addresses_of(listeners);
+  std::vector<Status> outcomes(11);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 11; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto place = static_cast<std::size_t>(rank);
+      outcomes[place] = listeners[place].connect(options_for(rank, addresses, 0.5)).status();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& outcome : outcomes) {
+    CHECK(outcome.code() == Code::kRendezvousTimeout);
+    CHECK(outcome.rank() == 11);
+  }
+}
+
+TEST_CASE("more links are opened when all call for them at once") {
+  auto meshes = met_meshes(10, "tcp");
+  std::vector<int> all(meshes.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Status> outcomes(meshes.size());
+  std::vector<std::thread> threads;
+  for (auto& mesh : meshes) {
+    threads.emplace_back([&] {
+      ring::backend::Interrupt interrupt;
+      auto others = all;
+      others.erase(others.begin() + mesh.rank);
+      outcomes[static_cast<std::size_t>(mesh.rank)] =
+          mesh.extender->extend(mesh.links, others, Deadline::after(30), interrupt);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& outcome : outcomes) CHECK_MESSAGE(outcome, outcome.report());
+  for (const auto& mesh : meshes) {
+    CHECK(std::count(mesh.links.begin(), mesh.links.end(), nullptr) == 1);
+  }
+  CHECK(talks(meshes));
+}
+
+TEST_CASE("a link to a rank that does not call for it ends in words") {
+  auto meshes = met_meshes(10, "tcp");
+  ring::backend::Interrupt interrupt;
+  const auto late = meshes[4].extender->extend(meshes[4].links, {6}, Deadline::after(0.2), interrupt);
+  CHECK(late.code() == Code::kCollectiveTimeout);
+  CHECK(late.rank() == 6);
+  interrupt.mark_left(7);
+  CHECK(meshes[4].extender->extend(meshes[4].links, {7}, Deadline::after(30), interrupt).code() ==
+        Code::kPeerLost);
+  interrupt.raise();
+  CHECK(meshes[4].extender->extend(meshes[4].links, {8}, Deadline::after(30), interrupt).code() ==
+        Code::kAborted);
 }
 
 TEST_CASE("one rank alone has met everybody") {
@@ -204,7 +319,6 @@ TEST_CASE("options that cannot be are refused before anything is sent") {
   CHECK(code_with([](auto& o) { o.rank = 1; }) == Code::kInvalidArgument);
   CHECK(code_with([](auto& o) { o.addresses[1] = "rubbish"; }) == Code::kInvalidArgument);
   CHECK(code_with([](auto& o) { o.hosts.pop_back(); }) == Code::kInvalidArgument);
-  CHECK(code_with([](auto& o) { o.ring_bytes = 5000; }) == Code::kInvalidArgument);
   listeners[0].close();
   CHECK(code_with([](auto&) {}) == Code::kInvalidArgument);
   CHECK(Listener::open({"0.0.0.0", "tcp", ""}).status().code() == Code::kInvalidArgument);

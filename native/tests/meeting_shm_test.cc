@@ -1,8 +1,7 @@
 // Shared memory that cannot be had, is wrong, or whose process dies while a child of it holds everything
 // open.
 #include <doctest/doctest.h>
-#include <fcntl.h>         // for fcntl
-#include <sys/mman.h>      // for memfd_create
+#include <fcntl.h>         // for O_CLOEXEC
 #include <sys/resource.h>  // for setrlimit
 #include <sys/wait.h>      // for waitpid
 
@@ -11,7 +10,6 @@
 #include <string>   // for string
 
 #include "meet.h"
-#include "ring/transport/shm/segment.h"
 
 namespace {
 
@@ -40,12 +38,6 @@ class SmallFiles {
   rlimit before_{};
   void (*signal_)(int);
 };
-
-UniqueFd memfd(std::size_t bytes) {
-  UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  REQUIRE(::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0);
-  return fd;
-}
 
 struct Pipe {
   UniqueFd read;
@@ -80,66 +72,65 @@ void wait_for(const UniqueFd& end) {
 
 }  // namespace
 
-TEST_CASE("without shared memory auto falls back to tcp and keeps the reason") {
-  auto listeners = open_listeners(2, "auto");
-  const SmallFiles limit;
+TEST_CASE("a rank that cannot share memory says so in its address, and all take tcp") {
+  std::vector<Listener> listeners;
+  {
+    const SmallFiles limit;
+    listeners = open_listeners(1, "auto");
+    CHECK(Listener::open({"127.0.0.1", "shm", ""}).status().code() == Code::kSystem);
+  }
+  listeners.push_back(std::move(open_listeners(1, "auto").front()));
   const auto outcomes = meet_all(listeners);
   for (const auto& outcome : outcomes) {
     REQUIRE_MESSAGE(outcome, outcome.status().report());
-    CHECK(outcome.value().links[outcome.value().rank == 0 ? 1 : 0]->transport() == "tcp");
+    CHECK(transports_of(outcome.value()).begin()->second == "tcp");
   }
-  CHECK(outcomes[1].value().reasons[0].find("shared memory of") != std::string::npos);
-  CHECK(outcomes[0].value().reasons[1].find("could not share memory") != std::string::npos);
+  CHECK(outcomes[0].value().reasons[1] == "same machine, but this rank cannot share memory");
+  CHECK(outcomes[1].value().reasons[0] == "same machine, but the other rank cannot share memory");
 }
 
-TEST_CASE("without shared memory transport=shm is an error that names the size") {
-  auto listeners = open_listeners(2, "shm");
-  const SmallFiles limit;
-  const auto outcomes = meet_all(listeners, 1);
-  CHECK(outcomes[1].status().code() == Code::kRendezvous);
-  CHECK(outcomes[1].status().message().find(std::to_string(pair_bytes(512 << 10))) != std::string::npos);
-  CHECK_FALSE(outcomes[0]);
-}
-
-TEST_CASE("a segment is mapped only when it is what it should be") {
-  constexpr std::size_t kRing = 4096;
-  auto made = shm::create_segment(kRing);
-  REQUIRE(made);
-  UniqueFd copy(::fcntl(made.value().fd.get(), F_DUPFD_CLOEXEC, 0));
-  CHECK(shm::map_segment(std::move(copy), kRing));
-  UniqueFd other(::fcntl(made.value().fd.get(), F_DUPFD_CLOEXEC, 0));
-  CHECK(shm::map_segment(std::move(other), 2 * kRing).status().code() == Code::kMismatch);
-  CHECK(shm::map_segment(memfd(pair_bytes(kRing)), kRing).status().code() ==
-        Code::kMismatch);  // could shrink
-  CHECK(shm::map_segment(memfd(100), kRing).status().code() == Code::kMismatch);
-  CHECK(shm::map_segment(memfd(0), 0).status().code() == Code::kMismatch);
-  CHECK(::ftruncate(made.value().fd.get(), 0) != 0);  // sealed
-  CHECK(shm::create_segment(5000).status().code() == Code::kInvalidArgument);
-}
-
-TEST_CASE("a killed process is noticed at once, even when a child of it holds its sockets open") {
-  auto listeners = open_listeners(2, "shm");
-  const auto addresses = addresses_of(listeners);
-  Pipe finish = open_pipe();
-  Pipe ready = open_pipe();
-  const pid_t process = ::fork();
-  REQUIRE(process >= 0);
-  if (process == 0) {
-    finish.write.reset();
-    play_rank_one(listeners[1], addresses, finish.read, ready.write);
+TEST_CASE("memory that is gone when the ranks meet is one error for all, at once") {
+  for (const char* kind : {"auto", "shm"}) {
+    auto listeners = open_listeners(3, kind);
+    const SmallFiles limit;
+    const auto start = std::chrono::steady_clock::now();
+    for (const auto& outcome : meet_all(listeners)) {
+      CHECK(outcome.status().code() == Code::kSystem);
+      CHECK(outcome.status().rank() == 0);
+      CHECK(outcome.status().message().find("transport=tcp does without") != std::string::npos);
+    }
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
   }
-  listeners[1].close();
-  auto mesh = listeners[0].connect(options_for(0, addresses));
-  REQUIRE_MESSAGE(mesh, mesh.status().report());
-  wait_for(ready.read);
-  ::kill(process, SIGKILL);
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<pollfd> fds;
-  mesh.value().lifelines[1]->watch(fds);
-  ::poll(fds.data(), fds.size(), 30'000);
-  const auto lost = mesh.value().lifelines[1]->check();
-  CHECK(lost.code() == Code::kPeerLost);
-  CHECK(lost.rank() == 1);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
-  ::waitpid(process, nullptr, 0);
+}
+
+TEST_CASE("a killed process is noticed at once, even when a child of it lives on") {
+  for (const char* kind : {"shm", "tcp"}) {
+    auto listeners = open_listeners(2, kind);
+    const auto addresses = addresses_of(listeners);
+    Pipe finish = open_pipe();
+    Pipe ready = open_pipe();
+    const pid_t process = ::fork();
+    REQUIRE(process >= 0);
+    if (process == 0) {
+      finish.write.reset();
+      play_rank_one(listeners[1], addresses, finish.read, ready.write);
+    }
+    listeners[1].close();
+    auto mesh = listeners[0].connect(options_for(0, addresses));
+    REQUIRE_MESSAGE(mesh, mesh.status().report());
+    wait_for(ready.read);
+    ::kill(process, SIGKILL);
+    const auto start = std::chrono::steady_clock::now();
+    ring::Status lost;
+    while (lost.is_ok() && std::chrono::steady_clock::now() - start < std::chrono::seconds(30)) {
+      std::vector<pollfd> fds;
+      mesh.value().lifelines[1]->watch(fds);
+      ::poll(fds.data(), fds.size(), 1000);
+      lost = mesh.value().lifelines[1]->check();
+    }
+    CHECK(lost.code() == Code::kPeerLost);
+    CHECK(lost.rank() == 1);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+    ::waitpid(process, nullptr, 0);
+  }
 }

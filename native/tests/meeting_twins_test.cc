@@ -60,9 +60,10 @@ TEST_CASE("of two processes that claim one rank the first stays, and no link is 
   (void)call(addresses[0], Channel::kTcpData, 2, Progress::kClosed);
   (void)call(addresses[0], Channel::kTcpControl, 1, Progress::kClosed);
   auto data = call(addresses[0], Channel::kTcpData, 1, Progress::kProven);
+  const auto first_socket = control.take_socket();  // both held open until the end
+  say(first_socket, encode_word(FrameKind::kReady));
   zero.join();
   REQUIRE_MESSAGE(outcome, outcome.status().message());
   CHECK(listeners[0].refusals().duplicate == 3);
-  const auto first_socket = control.take_socket();  // both held open until here
   CHECK(outcome.value().lifelines[1]->check().is_ok());
 }

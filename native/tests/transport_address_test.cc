@@ -27,15 +27,13 @@ Address on(const std::string& machine, Policy policy = Policy::kAuto) {
   return address;
 }
 
-Path path_of(const Address& a, const Address& b) {
-  const auto one = choose_path(a, b);
-  const auto two = choose_path(b, a);
-  REQUIRE(one);
-  REQUIRE(two);
-  CHECK(one.value().path == two.value().path);
-  CHECK(one.value().may_fall_back == two.value().may_fall_back);
-  CHECK_FALSE(one.value().reason.empty());
-  return one.value().path;
+// Whether two ranks share memory; there must be a reason either way.
+bool share(const Address& a, const Address& b) {
+  const auto domains = domains_of({a, b});
+  REQUIRE(domains);
+  CHECK(domains_of({b, a}));
+  CHECK_FALSE(reason_between(a, b).empty());
+  return domains.value()[0] == domains.value()[1];
 }
 
 }  // namespace
@@ -96,22 +94,25 @@ TEST_CASE("truncated, longer and mutated addresses never get past the parser unh
 }
 
 TEST_CASE("ranks of one machine share memory, others do not, and wishes are heard") {
-  CHECK(path_of(on("a"), on("a")) == Path::kShm);
-  CHECK(path_of(on("a"), on("b")) == Path::kTcp);
-  CHECK(path_of(on("a", Policy::kTcp), on("a")) == Path::kTcp);
-  CHECK(path_of(on("a", Policy::kShm), on("a")) == Path::kShm);
-  CHECK_FALSE(choose_path(on("a", Policy::kShm), on("a")).value().may_fall_back);
-  CHECK(choose_path(on("a"), on("a")).value().may_fall_back);
+  CHECK(share(on("a"), on("a")));
+  CHECK_FALSE(share(on("a"), on("b")));
+  CHECK_FALSE(share(on("a", Policy::kTcp), on("a")));
+  CHECK_FALSE(share(on("a", Policy::kTcp), on("a", Policy::kTcp)));
+  CHECK(share(on("a", Policy::kShm), on("a")));
   Address without_unix = on("a");
   without_unix.unix_name.clear();
-  CHECK(path_of(on("a"), without_unix) == Path::kTcp);
+  CHECK_FALSE(share(on("a"), without_unix));
+  CHECK_FALSE(share(without_unix, without_unix));
+  CHECK_FALSE(share(on("rank 1"), on("a", Policy::kTcp)));  // no name of a machine is that of a rank
 }
 
-TEST_CASE("wishes that exclude each other are an error that says so") {
-  const auto across = choose_path(on("a", Policy::kShm), on("b", Policy::kShm)).status();
+TEST_CASE("wishes that exclude each other are an error that says so, for all ranks alike") {
+  const auto across = domains_of({on("b"), on("a", Policy::kShm), on("a", Policy::kShm)}).status();
   CHECK(across.code() == Code::kRendezvous);
   CHECK(across.message().find("'a' and 'b'") != std::string::npos);
-  CHECK(choose_path(on("a", Policy::kTcp), on("a", Policy::kShm)).status().code() == Code::kRendezvous);
+  CHECK(across.rank() == 0);
+  const auto mixed = domains_of({on("a", Policy::kTcp), on("a", Policy::kShm)}).status();
+  CHECK(mixed.code() == Code::kRendezvous);
 }
 
 TEST_CASE("this machine has one name") {

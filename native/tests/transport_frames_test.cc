@@ -44,7 +44,8 @@ std::vector<Frame> read_in_pieces(const std::string& wire, std::mt19937& random)
 
 TEST_CASE("frames come back whole from pieces of any size") {
   std::mt19937 random(1);
-  const std::string wire = encode_left(7) + encode_abort(5, kCause) + encode_left(300) + encode_bye();
+  const std::string wire =
+      encode_left(7) + encode_abort(5, kCause) + encode_left(300) + encode_word(FrameKind::kBye);
   for (int round = 0; round < 200; ++round) {
     const auto frames = read_in_pieces(wire, random);
     REQUIRE(frames.size() == 4);

@@ -91,9 +91,18 @@ class WireGroup {
 };
 
 inline WireGroup inproc_wires(int size) {
-  auto meshes = transport::inproc_meshes(size);
-  REQUIRE(meshes);
-  return WireGroup(std::move(meshes).value());
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  auto met = transport::inproc_meshes(ranks);
+  REQUIRE(met);
+  auto meshes = std::move(met).value();
+  for (auto& mesh : meshes) {  // links to all, as alltoall needs them
+    backend::Interrupt interrupt;
+    std::vector<int> others = ranks;
+    others.erase(others.begin() + mesh.rank);
+    REQUIRE(mesh.extender->extend(mesh.links, others, Deadline::after(60), interrupt));
+  }
+  return WireGroup(std::move(meshes));
 }
 
 inline bool all_fine(const std::vector<Status>& outcomes) {

@@ -1,6 +1,6 @@
 #include "ring/algo/host_backend.h"
 
-#include <algorithm>  // for find, max
+#include <algorithm>  // for all_of, find, max
 #include <cstring>    // for memmove
 #include <numeric>    // for iota
 #include <utility>    // for move
@@ -144,12 +144,14 @@ kernel::Scaling HostBackend::scaling_of(const Reduction& what) const {
 }
 
 Status HostBackend::allreduce(const Reduction& what, std::uint64_t count, const Call& call) {
+  if (!is_rail_reached_) RING_TRY(reach_rail(call));
   if (one_host()) return local_->allreduce(what, scaling_of(what), count, call);
   if (one_rank_each()) return rail_->allreduce(values_of(what), count, call);
   return allreduce_mixed(what, count, call);
 }
 
 Status HostBackend::reducescatter(const Reduction& what, const Counts& counts, const Call& call) {
+  if (!is_rail_reached_) RING_TRY(reach_rail(call));
   plan::parts_of(counts, parts_);
   if (one_host()) return local_->reducescatter(what, scaling_of(what), parts_, false, what.recv, call);
   if (one_rank_each()) return rail_->reducescatter(values_of(what), parts_, call);
@@ -157,6 +159,7 @@ Status HostBackend::reducescatter(const Reduction& what, const Counts& counts, c
 }
 
 Status HostBackend::allgather(Bytes send, std::byte* recv, const Counts& bytes, const Call& call) {
+  if (!is_rail_reached_) RING_TRY(reach_rail(call));
   plan::parts_of(bytes, parts_);
   move_bytes(recv + parts_[static_cast<std::size_t>(rank())].offset, send.data, send.size);
   if (one_host()) return local_->allgather(recv, parts_, call);
@@ -165,6 +168,7 @@ Status HostBackend::allgather(Bytes send, std::byte* recv, const Counts& bytes, 
 }
 
 Status HostBackend::broadcast(MutableBytes buffer, int root, const Call& call) {
+  if (!is_rail_reached_) RING_TRY(reach_rail(call));
   if (one_host()) return local_->broadcast(buffer, root, call);
   if (one_rank_each()) return rail_->broadcast(buffer, root, call);
   return broadcast_mixed(buffer, root, call);
@@ -184,7 +188,41 @@ Status HostBackend::alltoall(const std::byte* send, const Counts& send_bytes, st
                      Bytes(send + out[other].offset, static_cast<std::size_t>(out[other].count)),
                      MutableBytes(recv + in[other].offset, static_cast<std::size_t>(in[other].count))});
   }
+  RING_TRY(reach_all(pairs, call));
   return rail_->alltoall(pairs, call);
+}
+
+bool HostBackend::is_linked_to(const std::vector<int>& mesh_ranks) const {
+  const auto& links = shared_->mesh.links;
+  return std::all_of(mesh_ranks.begin(), mesh_ranks.end(),
+                     [&](int rank) { return links[static_cast<std::size_t>(rank)] != nullptr; });
+}
+
+Status HostBackend::reach_rail(const Call& call) {
+  is_rail_reached_ = true;
+  if (!on_rail()) return Status::ok();
+  const auto rail = topology_.rail(local_index_);
+  std::vector<int> mesh_ranks;
+  for (const int place : plan::neighbours(host_, static_cast<int>(rail.size()))) {
+    mesh_ranks.push_back(ranks_[static_cast<std::size_t>(rail[static_cast<std::size_t>(place)])]);
+  }
+  return is_linked_to(mesh_ranks) ? Status::ok() : reach(mesh_ranks, call);
+}
+
+// Once; up to kMostPairs ranks on as many hosts have all links from the beginning.
+Status HostBackend::reach_all(const std::vector<Wire::Pair>& pairs, const Call& call) {
+  if (is_all_reached_ || (one_rank_each() && size() <= plan::kMostPairs)) return Status::ok();
+  is_all_reached_ = true;
+  RING_TRY(barrier(call));  // nobody waits for links before all have agreed that they are needed
+  std::vector<int> others;
+  for (const auto& pair : pairs) others.push_back(pair.rank);
+  return reach(others, call);
+}
+
+Status HostBackend::reach(const std::vector<int>& mesh_ranks, const Call& call) {
+  auto& mesh = shared_->mesh;
+  if (!mesh.extender) return {Code::kInternal, "ranks that are not connected, and no way to connect them"};
+  return mesh.extender->extend(mesh.links, mesh_ranks, call.deadline, interrupt_);
 }
 
 Status HostBackend::alltoall_on_host(const std::byte* send, const plan::Parts& out, std::byte* recv,
@@ -199,6 +237,7 @@ Status HostBackend::alltoall_on_host(const std::byte* send, const plan::Parts& o
 }
 
 Status HostBackend::barrier(const Call& call) {
+  if (!is_rail_reached_) RING_TRY(reach_rail(call));
   if (!one_rank_each()) RING_TRY(local_->barrier(call));
   if (one_host()) return Status::ok();
   if (local_index_ == 0) RING_TRY(rail_->barrier(call));

@@ -74,6 +74,11 @@ class HostBackend final : public backend::Backend {
                                                                  plan::Topology topology);
   [[nodiscard]] Status join_host();
   void join_rail();
+  // Links to the neighbours on the rail: a group that was split off may have none yet.
+  [[nodiscard]] Status reach_rail(const backend::Call& call);
+  [[nodiscard]] bool is_linked_to(const std::vector<int>& mesh_ranks) const;
+  [[nodiscard]] Status reach_all(const std::vector<Wire::Pair>& pairs, const backend::Call& call);
+  [[nodiscard]] Status reach(const std::vector<int>& mesh_ranks, const backend::Call& call);
 
   [[nodiscard]] bool one_host() const noexcept { return topology_.num_hosts() == 1; }
   [[nodiscard]] bool one_rank_each() const noexcept { return topology_.num_hosts() == topology_.size; }
@@ -105,6 +110,8 @@ class HostBackend final : public backend::Backend {
   int host_;
   int local_index_;
   int rails_;
+  bool is_rail_reached_ = false;
+  bool is_all_reached_ = false;
   backend::Meter meter_;
   std::optional<Local> local_;  // alone where no other rank of the group is on this host
   std::optional<Wire> rail_;    // alone where this rank is on none

@@ -78,11 +78,8 @@ Operation barrier_of(Options options) {
 }
 
 Result<Communicator> Communicator::start(transport::Mesh mesh) {
-  std::map<int, std::string> transports;
+  auto transports = transport::transports_of(mesh);
   std::map<int, std::string> reasons;
-  for (const auto& link : mesh.links) {
-    if (link) transports.emplace(link->peer(), link->transport());
-  }
   for (std::size_t rank = 0; rank < mesh.reasons.size(); ++rank) {
     if (!mesh.reasons[rank].empty()) reasons.emplace(static_cast<int>(rank), mesh.reasons[rank]);
   }

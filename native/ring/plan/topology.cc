@@ -133,6 +133,25 @@ std::vector<int> rail_neighbours(const Topology& topology) {
   return neighbours_among(topology.rail(index), topology.rank);
 }
 
+int tree_parent(const Topology& topology) {
+  const int index = topology.local_index();
+  if (index > 0) return topology.local_ranks()[at(heap_parent(index))];
+  if (topology.host() > 0) return topology.hosts[at(heap_parent(topology.host()))].front();
+  return -1;
+}
+
+std::vector<int> tree_children(const Topology& topology) {
+  std::vector<int> ranks;
+  for (const int child : heap_children(topology.local_index(), topology.local_size())) {
+    ranks.push_back(topology.local_ranks()[at(child)]);
+  }
+  if (topology.local_index() > 0) return ranks;
+  for (const int host : heap_children(topology.host(), topology.num_hosts())) {
+    ranks.push_back(topology.hosts[at(host)].front());
+  }
+  return ranks;
+}
+
 std::string to_string(const Topology& topology) {
   std::string text =
       std::to_string(topology.size) + " ranks on " + std::to_string(topology.num_hosts()) + " hosts:";

@@ -55,6 +55,11 @@ struct Topology {
 [[nodiscard]] std::vector<int> local_neighbours(const Topology& topology);
 [[nodiscard]] std::vector<int> rail_neighbours(const Topology& topology);
 
+// A tree over those connections: the first ranks of the hosts as a heap, below each the heap of its host.
+// Parent -1: the root.
+[[nodiscard]] int tree_parent(const Topology& topology);
+[[nodiscard]] std::vector<int> tree_children(const Topology& topology);
+
 // "4 ranks on 2 hosts: [0 1] [2 3]"
 [[nodiscard]] std::string to_string(const Topology& topology);
 

@@ -1,23 +1,20 @@
-// choose_path: which transport two ranks use, from what both published. Pure and symmetric: both ends come to
-// the same answer without talking. Thread-safe.
+// Which ranks share memory, and why any two ranks use the transport they use: from what all published. Pure,
+// so that all ranks come to the same answer without talking. Thread-safe.
 #pragma once
 
 #include <string>  // for string
+#include <vector>  // for vector
 
 #include "ring/base/status.h"
 #include "ring/transport/address.h"
 
 namespace ring::transport {
 
-enum class Path { kShm, kTcp };
+// By rank; ranks of equal text share memory. kRendezvous, naming a rank, when the wishes of two exclude each
+// other, or when shm is wished for across machines.
+[[nodiscard]] Result<std::vector<std::string>> domains_of(const std::vector<Address>& addresses);
 
-struct Choice {
-  Path path = Path::kTcp;
-  bool may_fall_back = false;  // shm may turn into tcp when it cannot be set up
-  std::string reason;          // why, for people
-};
-
-// kRendezvous when the two wishes exclude each other, or when shm is wished for across machines.
-[[nodiscard]] Result<Choice> choose_path(const Address& mine, const Address& theirs);
+// Why they share memory, or why they do not; for people.
+[[nodiscard]] std::string reason_between(const Address& mine, const Address& theirs);
 
 }  // namespace ring::transport

@@ -12,8 +12,8 @@ constexpr std::size_t kAbortHeader = 1 + 4;
 
 // A code of another version of this library counts as a plain abort.
 Code known_code(std::uint32_t number) {
-  const bool known =
-      number > static_cast<std::uint32_t>(Code::kOk) && number <= static_cast<std::uint32_t>(Code::kMissingLibrary);
+  const bool known = number > static_cast<std::uint32_t>(Code::kOk) &&
+                     number <= static_cast<std::uint32_t>(Code::kMissingLibrary);
   return known ? static_cast<Code>(number) : Code::kAborted;
 }
 
@@ -34,8 +34,8 @@ Status nonsense() {
 
 }  // namespace
 
-std::string encode_bye() {
-  return std::string(1, static_cast<char>(FrameKind::kBye));
+std::string encode_word(FrameKind kind) {
+  return std::string(1, static_cast<char>(kind));
 }
 
 std::string encode_left(int origin) {
@@ -67,9 +67,14 @@ Result<std::optional<Frame>> FrameReader::next() {
   if (buffer_.empty()) return none;
   std::optional<Frame> frame;
   std::size_t length = 1;
-  switch (static_cast<FrameKind>(buffer_.front())) {
+  const auto kind = static_cast<FrameKind>(buffer_.front());
+  switch (kind) {
     case FrameKind::kBye:
-      frame = Frame{FrameKind::kBye};
+    case FrameKind::kProcess:
+    case FrameKind::kSegment:
+    case FrameKind::kReady:
+    case FrameKind::kGo:
+      frame = Frame{kind};
       break;
     case FrameKind::kLeft: {
       length = kLeftBytes;

@@ -7,6 +7,8 @@
 #include <cstring>  // for strerror
 #include <utility>  // for exchange, move
 
+#include "ring/transport/uds/socket.h"
+
 namespace ring::transport {
 namespace {
 
@@ -29,8 +31,8 @@ Status left_rank(int rank, const std::string& host) {
   return lost_rank(rank, host, "it closed its communicator while this rank still needs it");
 }
 
-Lifeline::Lifeline(UniqueFd control, int peer, std::string host, UniqueFd process)
-    : control_(std::move(control)), process_(std::move(process)), peer_(peer), host_(std::move(host)) {}
+Lifeline::Lifeline(UniqueFd control, int peer, std::string host)
+    : control_(std::move(control)), peer_(peer), host_(std::move(host)) {}
 
 void Lifeline::watch(std::vector<pollfd>& fds) const {
   if (ended_) return;  // an ended socket is readable for ever
@@ -62,9 +64,14 @@ void Lifeline::send(const std::string& frame) noexcept {
   flush();
 }
 
+Status Lifeline::send_with(FrameKind kind, int descriptor) {
+  const std::string frame = encode_word(kind);
+  return uds::send_parcel(control_.get(), Bytes(frame.data(), frame.size()), {descriptor});
+}
+
 void Lifeline::close() noexcept {
   if (!control_.valid()) return;
-  send(encode_bye());
+  send(encode_word(FrameKind::kBye));
   // Closing a TCP socket with unread bytes in it resets it and may destroy our last words on their way.
   (void)drain();
   ::shutdown(control_.get(), SHUT_WR);
@@ -76,7 +83,8 @@ bool Lifeline::drain() {
   std::array<char, 1024> piece;
   bool heard = false;
   while (!ended_ && control_.valid()) {
-    const ssize_t got = ::recv(control_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+    const ssize_t got =
+        uds::receive_with(control_.get(), MutableBytes(piece.data(), piece.size()), descriptor_);
     if (got > 0) {
       heard = true;
       reader_.push(Bytes(piece.data(), static_cast<std::size_t>(got)));
@@ -101,16 +109,38 @@ void Lifeline::read_frames() {
       return;
     }
     if (!next.value()) return;
-    Frame frame = *std::move(next).value();
-    if (frame.kind == FrameKind::kBye) left_ = true;
-    if (frame.kind == FrameKind::kAbort) {
+    take(*std::move(next).value());
+  }
+}
+
+void Lifeline::take(Frame frame) {
+  switch (frame.kind) {
+    case FrameKind::kProcess:
+      process_ = GuardedFd(std::move(descriptor_));
+      return;
+    case FrameKind::kSegment:
+      segment_ = std::move(descriptor_);
+      if (!segment_.valid()) take_loss("it gave memory without the memory");
+      return;
+    case FrameKind::kReady:
+      is_ready_ = true;
+      return;
+    case FrameKind::kGo:
+      may_go_ = true;
+      return;
+    case FrameKind::kAbort:
       if (frame.cause.rank() < 0) {  // who names nobody blames itself
         frame.cause = Status(frame.cause.code(), frame.cause.message(), peer_, host_);
       }
       if (failure_.is_ok()) failure_ = frame.cause;
-    }
-    heard_.push_back(std::move(frame));
+      break;
+    case FrameKind::kBye:
+      left_ = true;
+      break;
+    case FrameKind::kLeft:
+      break;
   }
+  heard_.push_back(std::move(frame));
 }
 
 void Lifeline::take_end(std::string how) {

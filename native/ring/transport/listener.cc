@@ -5,10 +5,11 @@
 
 #include "ring/base/hmac.h"
 #include "ring/base/random.h"
+#include "ring/transport/choice.h"
+#include "ring/transport/meeting/extender.h"
 #include "ring/transport/meeting/meeting.h"
-#include "ring/transport/shm/segment.h"
-#include "ring/transport/shm/socket.h"
 #include "ring/transport/tcp/listen.h"
+#include "ring/transport/uds/socket.h"
 
 namespace ring::transport {
 namespace {
@@ -52,7 +53,7 @@ Context make_context(const ConnectOptions& options, std::vector<Address> address
     for (const Address& address : addresses) context.hosts.push_back(host_in(address));
   }
   context.addresses = std::move(addresses);
-  context.ring_bytes = options.ring_bytes;
+  context.segment = options.segment;
   context.socket_buffer_bytes = options.socket_buffer_bytes;
   context.stranger_timeout_s = options.stranger_timeout_s;
   context.cancelled = options.cancelled;
@@ -69,7 +70,7 @@ Result<Listener> Listener::open(const ListenOptions& options) {
       Address{policy.value(), "", 0, "", options.host_id.empty() ? this_machine() : options.host_id});
   if (policy.value() != Policy::kShm) RING_TRY(listener.open_tcp(options));
   if (policy.value() != Policy::kTcp) {
-    const Status opened = listener.open_unix();
+    const Status opened = listener.open_unix(options);
     if (!opened && policy.value() == Policy::kShm) return opened;
   }
   return listener;
@@ -81,7 +82,18 @@ Result<Mesh> Listener::connect(const ConnectOptions& options) {
   if (!addresses) return addresses.status();
   Context context = make_context(options, std::move(addresses).value());
   context.scope = scope_;
+  if (context.segment.folder.empty()) context.segment.folder = folder_;
+  const auto domains = domains_of(context.addresses);
+  if (!domains) {
+    const Status why = domains.status();
+    return Status(why.code(), context.name_of(why.rank()) + ": " + why.message(), why.rank(),
+                  context.host_of(why.rank()));
+  }
+  context.topology = plan::make_topology(domains.value(), options.rank);
   auto mesh = meet(context, Doors{tcp_.get(), unix_.get()}, options.deadline, refusals_);
+  if (mesh && context.topology.num_hosts() > 1) {
+    mesh.value().extender = make_extender(std::move(context), std::move(tcp_));
+  }
   close();
   return mesh;
 }
@@ -103,10 +115,15 @@ Status Listener::open_tcp(const ListenOptions& options) {
   return {};
 }
 
-Status Listener::open_unix() {
+Status Listener::open_unix(const ListenOptions& options) {
+  // Whether this rank can share memory is said in its address, so that all ranks choose alike.
+  shm::SegmentOptions probe;
+  probe.folder = folder_ = options.folder;
+  const auto memory = shm::Segment::create(probe);
+  if (!memory) return memory.status();
   const auto name = random_name(16);
   if (!name) return name.status();
-  auto socket = shm::listen_abstract("sparkdl-ring-" + name.value());
+  auto socket = uds::listen_abstract("sparkdl-ring-" + name.value());
   if (!socket) return socket.status();
   address_.unix_name = "sparkdl-ring-" + name.value();
   unix_ = std::move(socket).value();
@@ -125,8 +142,6 @@ Status Listener::check(const ConnectOptions& options) const {
   if (options.secret.size() != sizeof(Digest)) return invalid("the secret must have 32 bytes");
   if (!options.hosts.empty() && options.hosts.size() != size)
     return invalid("hosts and addresses differ in number");
-  if (!shm::valid_ring_bytes(options.ring_bytes))
-    return invalid("ring_bytes must be a power of two from 4 KB to 1 GB");
   return {};
 }
 

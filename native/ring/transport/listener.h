@@ -3,7 +3,6 @@
 // A fork between open and connect is fine as long as one side alone goes on with it.
 #pragma once
 
-#include <cstddef>     // for size_t
 #include <cstdint>     // for uint64_t
 #include <functional>  // for function
 #include <string>      // for string
@@ -13,6 +12,7 @@
 #include "ring/base/deadline.h"
 #include "ring/base/status.h"
 #include "ring/base/unique_fd.h"
+#include "ring/shm/segment.h"
 #include "ring/transport/address.h"
 #include "ring/transport/meeting/doorman.h"
 #include "ring/transport/mesh.h"
@@ -28,6 +28,7 @@ struct ListenOptions {
   std::string transport = "auto";  // auto, shm or tcp
   std::string host_id;             // who can share memory: equal ids; empty: this machine's own
   std::string port_range;          // ports to choose from, "40000-40100"; empty: any
+  std::string folder;              // for shared memory where there is no memfd; empty: none
 };
 
 struct ConnectOptions {
@@ -38,10 +39,10 @@ struct ConnectOptions {
   std::string secret;              // 32 random bytes, of this run alone
   std::vector<std::string> hosts;  // names for messages, by rank; empty: the numeric addresses
   Deadline deadline = Deadline::after(60);
-  std::size_t ring_bytes = std::size_t{512} << 10;  // each direction of each shm link; a power of two
-  int socket_buffer_bytes = 0;                      // of TCP sockets; 0: the system's
-  double stranger_timeout_s = 5.0;                  // how long a visitor may take to prove itself
-  std::function<bool()> cancelled;                  // asked all the time; true gives up with kAborted
+  shm::SegmentOptions segment;      // of the memory that ranks of one host share; local_size is found out
+  int socket_buffer_bytes = 0;      // of TCP sockets; 0: the system's
+  double stranger_timeout_s = 5.0;  // how long a visitor may take to prove itself
+  std::function<bool()> cancelled;  // asked all the time; true gives up with kAborted
 };
 
 class Listener {
@@ -52,7 +53,8 @@ class Listener {
   [[nodiscard]] std::string address() const { return encode_address(address_); }
 
   // Meets all ranks; see meet() for the failures, and kInvalidArgument for options that cannot be. The
-  // listener is closed afterwards, whatever came of it: a next generation opens a new one.
+  // listener is closed afterwards, whatever came of it: a next generation opens a new one. Its TCP port lives
+  // on in the extender of the mesh.
   [[nodiscard]] Result<Mesh> connect(const ConnectOptions& options);
 
   // Connections that were refused during `connect`.
@@ -63,12 +65,13 @@ class Listener {
  private:
   explicit Listener(Address address) : address_(std::move(address)) {}
   [[nodiscard]] Status open_tcp(const ListenOptions& options);
-  [[nodiscard]] Status open_unix();
+  [[nodiscard]] Status open_unix(const ListenOptions& options);
   [[nodiscard]] Status check(const ConnectOptions& options) const;
 
   Address address_;
   UniqueFd tcp_;
   UniqueFd unix_;
+  std::string folder_;
   unsigned scope_ = 0;  // of a link-local address
   Refusals refusals_;
 };

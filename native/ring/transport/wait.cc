@@ -9,6 +9,15 @@
 
 namespace ring::transport {
 
+std::map<int, std::string> transports_of(const Mesh& mesh) {
+  std::map<int, std::string> transports;
+  for (int peer = 0; peer < mesh.size; ++peer) {
+    const bool local = mesh.topology.host_of[static_cast<std::size_t>(peer)] == mesh.topology.host();
+    if (peer != mesh.rank) transports.emplace(peer, local ? mesh.local_transport : mesh.rail_transport);
+  }
+  return transports;
+}
+
 Result<bool> wait_any(Mesh& mesh, const std::vector<Want>& wants, int extra_fd, Deadline deadline) {
   std::vector<pollfd> fds;
   bool met = false;

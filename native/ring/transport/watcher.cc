@@ -158,7 +158,11 @@ void Watcher::hear_of_leaving(int origin, int from) {
   interrupt_.mark_left(origin);
 }
 
-void Watcher::hear(int origin, const Status& view, int from) {
+void Watcher::hear(int origin, const Status& said, int from) {
+  const bool lacks_host = said.host().empty() && is_rank(said.rank());
+  const Status view = lacks_host ? Status(said.code(), said.report(), said.rank(),
+                                          hosts_[static_cast<std::size_t>(said.rank())])
+                                 : said;
   if (!views_.emplace(origin, view).second) return;
   tell(encode_abort(origin, view), from, origin);
   if (failure_.is_ok()) {

@@ -60,7 +60,7 @@ class Watcher {
   void attend(Lifeline& lifeline);
   void hear_of_leaving(int origin, int from);
   // Records and passes on what `origin` says, once.
-  void hear(int origin, const Status& view, int from);
+  void hear(int origin, const Status& said, int from);
   void answer();
   void tell(const std::string& frame, int from, int origin);
   void wake() const noexcept;

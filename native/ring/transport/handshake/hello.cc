@@ -21,7 +21,7 @@ bool known(Role role) {
 }
 
 bool known(Channel channel) {
-  return channel == Channel::kTcpControl || channel == Channel::kTcpData || channel == Channel::kShmControl;
+  return channel >= Channel::kTcpControl && channel <= Channel::kMoreData;
 }
 
 }  // namespace

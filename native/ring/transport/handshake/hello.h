@@ -15,7 +15,12 @@ namespace ring::transport {
 enum class Role : std::uint8_t { kConnector = 1, kAcceptor = 2 };
 
 // What the connection is for; the connector says.
-enum class Channel : std::uint8_t { kTcpControl = 1, kTcpData = 2, kShmControl = 3 };
+enum class Channel : std::uint8_t {
+  kTcpControl = 1,
+  kTcpData = 2,
+  kUnixControl = 3,
+  kMoreData = 4,  // over TCP, between ranks that opened no link when they met
+};
 
 struct Hello {
   std::uint32_t version = 0;

@@ -1,72 +1,95 @@
 #include "ring/transport/inproc/group.h"
 
-#include <sys/socket.h>  // for socketpair
-
-#include <cerrno>   // for errno
+#include <cstdint>  // for uint64_t
 #include <memory>   // for make_shared
-#include <new>      // for align_val_t
-#include <string>   // for string
-#include <utility>  // for move, pair
+#include <string>   // for to_string
+#include <utility>  // for move
 
-#include "ring/transport/memory_link.h"
+#include "ring/transport/inproc/extender.h"
+#include "ring/transport/inproc/pair.h"
 
 namespace ring::transport {
 namespace {
 
 constexpr const char* kHost = "this process";
+constexpr std::uint64_t kAddressSpace = std::uint64_t{16} << 30;  // of each segment; touched as it is used
 
-std::shared_ptr<void> aligned_memory(std::size_t bytes) {
-  const std::align_val_t alignment{kCacheLine};
-  return {::operator new(bytes, alignment),
-          [alignment](void* memory) { ::operator delete(memory, alignment); }};
+std::size_t at(int rank) {
+  return static_cast<std::size_t>(rank);
 }
 
-Result<std::pair<UniqueFd, UniqueFd>> socket_pair() {
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Status::system("socketpair", errno);
-  }
-  return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
+Mesh lone_mesh(const std::vector<std::string>& domains, int rank) {
+  Mesh mesh;
+  mesh.rank = rank;
+  mesh.size = static_cast<int>(domains.size());
+  mesh.hosts.assign(domains.size(), kHost);
+  mesh.topology = plan::make_topology(domains, rank);
+  mesh.local_transport = mesh.rail_transport = "inproc";
+  mesh.links.resize(domains.size());
+  mesh.lifelines.resize(domains.size());
+  return mesh;
 }
 
-Status connect_pair(Mesh& low, Mesh& high, std::size_t ring_bytes) {
-  auto words = socket_pair();
+Status connect_words(Mesh& low, Mesh& high) {
+  auto words = inproc::socket_pair();
   if (!words) return words.status();
-  auto bells = socket_pair();
-  if (!bells) return bells.status();
-  low.lifelines[static_cast<std::size_t>(high.rank)] =
-      std::make_unique<Lifeline>(std::move(words.value().first), high.rank, kHost);
-  high.lifelines[static_cast<std::size_t>(low.rank)] =
-      std::make_unique<Lifeline>(std::move(words.value().second), low.rank, kHost);
-  const auto memory = aligned_memory(pair_bytes(ring_bytes));
-  const RingPair rings = build_pair(static_cast<std::byte*>(memory.get()), ring_bytes);
-  low.links[static_cast<std::size_t>(high.rank)] = std::make_unique<MemoryLink>(
-      "inproc", high.rank, RingEnds{memory, rings.lower, rings.upper, std::move(bells.value().first)});
-  high.links[static_cast<std::size_t>(low.rank)] = std::make_unique<MemoryLink>(
-      "inproc", low.rank, RingEnds{memory, rings.upper, rings.lower, std::move(bells.value().second)});
+  low.lifelines[at(high.rank)] = std::make_unique<Lifeline>(std::move(words.value().first), high.rank, kHost);
+  high.lifelines[at(low.rank)] = std::make_unique<Lifeline>(std::move(words.value().second), low.rank, kHost);
+  return {};
+}
+
+Status connect_all(std::vector<Mesh>& meshes, std::size_t ring_bytes) {
+  for (Mesh& high : meshes) {
+    for (const int peer : plan::local_neighbours(high.topology)) {
+      if (peer < high.rank) RING_TRY(connect_words(meshes[at(peer)], high));
+    }
+    for (const int peer : plan::rail_neighbours(high.topology)) {
+      if (peer > high.rank) continue;
+      Mesh& low = meshes[at(peer)];
+      RING_TRY(connect_words(low, high));
+      auto links = inproc::link_pair(low.rank, high.rank, ring_bytes);
+      if (!links) return links.status();
+      low.links[at(high.rank)] = std::move(links.value().first);
+      high.links[at(low.rank)] = std::move(links.value().second);
+    }
+  }
+  return {};
+}
+
+Status share_memory(std::vector<Mesh>& meshes) {
+  for (const auto& host : meshes.front().topology.hosts) {
+    if (host.size() == 1) continue;
+    shm::SegmentOptions options;
+    options.local_size = static_cast<int>(host.size());
+    options.address_space_bytes = kAddressSpace;
+    const auto segment = shm::Segment::in_process(options);
+    if (!segment) return {Code::kSystem, "no memory for " + std::to_string(host.size()) + " ranks to share"};
+    for (const int rank : host) meshes[at(rank)].segment = segment;
+  }
   return {};
 }
 
 }  // namespace
 
-Result<std::vector<Mesh>> inproc_meshes(int size, std::size_t ring_bytes) {
-  if (size < 1 || ring_bytes == 0 || (ring_bytes & (ring_bytes - 1)) != 0) {
+Result<std::vector<Mesh>> inproc_meshes(int size) {
+  if (size < 1) return Status(Code::kInvalidArgument, "inproc: size must be at least 1");
+  return inproc_meshes(std::vector<int>(at(size), 0));
+}
+
+Result<std::vector<Mesh>> inproc_meshes(const std::vector<int>& host_of, std::size_t ring_bytes) {
+  if (host_of.empty() || ring_bytes == 0 || (ring_bytes & (ring_bytes - 1)) != 0) {
     return Status(Code::kInvalidArgument, "inproc: size must be at least 1, ring_bytes a power of two");
   }
-  const auto count = static_cast<std::size_t>(size);
-  std::vector<Mesh> meshes(count);
-  for (std::size_t rank = 0; rank < count; ++rank) {
-    meshes[rank].rank = static_cast<int>(rank);
-    meshes[rank].size = size;
-    meshes[rank].hosts.assign(count, kHost);
-    meshes[rank].links.resize(count);
-    meshes[rank].lifelines.resize(count);
-    meshes[rank].topology = plan::all_apart(size, static_cast<int>(rank));
+  std::vector<std::string> domains;
+  for (const int host : host_of) domains.push_back(std::to_string(host));
+  const auto counter = std::make_shared<inproc::Counter>();
+  std::vector<Mesh> meshes;
+  for (int rank = 0; rank < static_cast<int>(host_of.size()); ++rank) {
+    meshes.push_back(lone_mesh(domains, rank));
+    meshes.back().extender = std::make_shared<inproc::InprocExtender>(counter, rank, ring_bytes);
   }
-  for (std::size_t high = 1; high < count; ++high) {
-    for (std::size_t low = 0; low < high; ++low)
-      RING_TRY(connect_pair(meshes[low], meshes[high], ring_bytes));
-  }
+  RING_TRY(share_memory(meshes));
+  RING_TRY(connect_all(meshes, ring_bytes));
   return meshes;
 }
 

@@ -1,11 +1,12 @@
 // Context: what all parts of one meeting know. Immutable while the meeting lasts; owned by it.
 #pragma once
 
-#include <cstddef>     // for size_t
 #include <functional>  // for function
 #include <string>      // for string
 #include <vector>      // for vector
 
+#include "ring/plan/topology.h"
+#include "ring/shm/segment.h"
 #include "ring/transport/address.h"
 #include "ring/transport/handshake/conversation.h"
 
@@ -15,7 +16,8 @@ struct Context {
   Identity self;
   std::vector<Address> addresses;   // by rank
   std::vector<std::string> hosts;   // by rank
-  std::size_t ring_bytes = 0;       // of each direction of a shm link
+  plan::Topology topology;          // from the addresses
+  shm::SegmentOptions segment;      // of the memory that ranks of one host share
   int socket_buffer_bytes = 0;      // 0: the system's
   double stranger_timeout_s = 0;    // how long a visitor may take to prove itself
   unsigned scope = 0;               // interface of our own link-local address, for the peers' ones

@@ -2,8 +2,8 @@
 
 #include <utility>  // for move
 
-#include "ring/transport/shm/socket.h"
 #include "ring/transport/tcp/socket.h"
+#include "ring/transport/uds/socket.h"
 
 namespace ring::transport {
 namespace {
@@ -53,7 +53,7 @@ Status Dial::start() {
 
 Result<UniqueFd> Dial::open_socket() const {
   const Address& address = context_.addresses[static_cast<std::size_t>(purpose_.target)];
-  if (purpose_.channel == Channel::kShmControl) return shm::connect_abstract(address.unix_name);
+  if (purpose_.channel == Channel::kUnixControl) return uds::connect_abstract(address.unix_name);
   auto endpoint = tcp::parse_endpoint(address.ip, address.port);
   if (!endpoint) return endpoint.status();
   endpoint.value().add_scope(context_.scope);

@@ -5,8 +5,6 @@
 #include <cerrno>   // for errno
 #include <utility>  // for move
 
-#include "ring/transport/choice.h"
-#include "ring/transport/meeting/handover.h"
 #include "ring/transport/tcp/socket.h"
 
 namespace ring::transport {
@@ -40,11 +38,11 @@ std::string Refusals::describe() const {
 Doorman::Doorman(const Context& context, int tcp_listener, int unix_listener)
     : context_(context), tcp_listener_(tcp_listener), unix_listener_(unix_listener) {}
 
-Status Doorman::advance(Gathering& gathering) {
+Status Doorman::advance(Guests& guests) {
   RING_TRY(accept_from(tcp_listener_, true));
   RING_TRY(accept_from(unix_listener_, false));
   for (std::size_t i = 0; i < visitors_.size();) {
-    const auto fate = attend(visitors_[i], gathering);
+    const auto fate = attend(visitors_[i], guests);
     if (!fate) return fate.status();
     if (fate.value() == Fate::kLeaves) {
       visitors_.erase(visitors_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -58,13 +56,7 @@ Status Doorman::advance(Gathering& gathering) {
 void Doorman::watch(std::vector<pollfd>& fds) const {
   if (tcp_listener_ >= 0) fds.push_back({tcp_listener_, POLLIN, 0});
   if (unix_listener_ >= 0) fds.push_back({unix_listener_, POLLIN, 0});
-  for (const Visitor& visitor : visitors_) {
-    if (visitor.proven_rank < 0) {
-      visitor.greeting.watch(fds);
-    } else {
-      fds.push_back({visitor.handover.control.get(), POLLIN, 0});
-    }
-  }
+  for (const Visitor& visitor : visitors_) visitor.greeting.watch(fds);
 }
 
 Status Doorman::accept_from(int listener, bool is_tcp) {
@@ -94,15 +86,14 @@ Status Doorman::let_in(UniqueFd socket, bool is_tcp) {
   auto talk = Conversation::accepting(context_.self);
   if (!talk) return talk.status();
   visitors_.push_back(Visitor{Greeting(std::move(socket), std::move(talk).value()),
-                              Deadline::after(context_.stranger_timeout_s), -1, ShmConnection()});
+                              Deadline::after(context_.stranger_timeout_s), is_tcp});
   return {};
 }
 
-Result<Doorman::Fate> Doorman::attend(Visitor& visitor, Gathering& gathering) {
-  if (visitor.proven_rank >= 0) return take_segment(visitor, gathering);
+Result<Doorman::Fate> Doorman::attend(Visitor& visitor, Guests& guests) {
   switch (visitor.greeting.advance()) {
     case Greeting::Progress::kProven:
-      return welcome(visitor, gathering);
+      return welcome(visitor, guests);
     case Greeting::Progress::kUnproven:
       ++refusals_.unproven;
       return Fate::kLeaves;
@@ -117,12 +108,12 @@ Result<Doorman::Fate> Doorman::attend(Visitor& visitor, Gathering& gathering) {
   return Fate::kLeaves;
 }
 
-Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Gathering& gathering) {
+Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Guests& guests) {
   const Hello peer = visitor.greeting.peer();
   const int rank = static_cast<int>(peer.rank);
   const auto judgement = judge(context_.self, peer, -1, context_.host_of(rank));
   const bool welcome = judgement.verdict == Judgement::Verdict::kWelcome;
-  if (welcome && gathering.is_taken(rank, peer.channel, peer.pairing)) {
+  if (welcome && guests.is_taken(rank, peer.channel, peer.pairing)) {
     ++refusals_.duplicate;
     return Fate::kLeaves;
   }
@@ -136,40 +127,15 @@ Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Gathering& gathering) {
     ++refusals_.closed;
     return Fate::kLeaves;
   }
-  if (peer.channel == Channel::kShmControl) {
-    visitor.proven_rank = rank;
-    visitor.handover.control = visitor.greeting.take_socket();
-    visitor.handover.role = Role::kAcceptor;
-    return take_segment(visitor, gathering);
+  if (!guests.expects(rank, peer.channel) || visitor.is_tcp == (peer.channel == Channel::kUnixControl)) {
+    return Status(Code::kRendezvous,
+                  context_.name_of(rank) +
+                      " connected to this rank in a way that it should not: the address "
+                      "lists differ",
+                  rank, context_.host_of(rank));
   }
-  gathering.add_tcp(rank, {peer.channel, peer.pairing, visitor.greeting.take_socket()},
-                    reason_for(rank, peer.channel));
+  guests.add(rank, {peer.channel, peer.pairing, visitor.greeting.take_socket()});
   return Fate::kLeaves;
-}
-
-Result<Doorman::Fate> Doorman::take_segment(Visitor& visitor, Gathering& gathering) {
-  const auto done = accept_offer(visitor.handover);
-  if (done && !done.value() && !visitor.deadline.passed()) return Fate::kStays;
-  if (!done || !done.value()) {
-    ++refusals_.closed;  // the peer falls back to tcp, or gives up with the reason
-    return Fate::kLeaves;
-  }
-  if (gathering.is_taken(visitor.proven_rank, Channel::kShmControl, visitor.greeting.peer().pairing)) {
-    ++refusals_.duplicate;
-    return Fate::kLeaves;
-  }
-  gathering.add_shm(visitor.proven_rank, std::move(visitor.handover),
-                    reason_for(visitor.proven_rank, Channel::kShmControl));
-  return Fate::kLeaves;
-}
-
-std::string Doorman::reason_for(int peer, Channel channel) const {
-  const auto& addresses = context_.addresses;
-  const auto choice = choose_path(addresses[static_cast<std::size_t>(context_.self.rank)],
-                                  addresses[static_cast<std::size_t>(peer)]);
-  if (!choice) return choice.status().message();
-  const bool as_chosen = (choice.value().path == Path::kShm) == (channel == Channel::kShmControl);
-  return as_chosen ? choice.value().reason : "same machine, but the peer could not share memory";
 }
 
 }  // namespace ring::transport

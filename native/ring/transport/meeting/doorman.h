@@ -11,7 +11,7 @@
 #include "ring/base/status.h"
 #include "ring/transport/handshake/greeting.h"
 #include "ring/transport/meeting/context.h"
-#include "ring/transport/meeting/gathering.h"
+#include "ring/transport/meeting/guests.h"
 
 namespace ring::transport {
 
@@ -35,8 +35,8 @@ class Doorman {
   // Listeners are borrowed; -1 for one that there is not.
   Doorman(const Context& context, int tcp_listener, int unix_listener);
 
-  // Moves on and gives who is proven to the gathering. A failure ends the meeting: a proven peer disagrees.
-  [[nodiscard]] Status advance(Gathering& gathering);
+  // Moves on and gives who is proven to the guests. A failure ends the meeting: a proven peer disagrees.
+  [[nodiscard]] Status advance(Guests& guests);
   void watch(std::vector<pollfd>& fds) const;
   [[nodiscard]] const Refusals& refusals() const noexcept { return refusals_; }
 
@@ -44,17 +44,14 @@ class Doorman {
   struct Visitor {
     Greeting greeting;
     Deadline deadline;
-    int proven_rank = -1;  // set while a proven one hands over its segment
-    ShmConnection handover;
+    bool is_tcp;
   };
   enum class Fate { kStays, kLeaves };
 
   [[nodiscard]] Status accept_from(int listener, bool is_tcp);
   [[nodiscard]] Status let_in(UniqueFd socket, bool is_tcp);
-  [[nodiscard]] Result<Fate> attend(Visitor& visitor, Gathering& gathering);
-  [[nodiscard]] Result<Fate> welcome(Visitor& visitor, Gathering& gathering);
-  [[nodiscard]] Result<Fate> take_segment(Visitor& visitor, Gathering& gathering);
-  [[nodiscard]] std::string reason_for(int peer, Channel channel) const;
+  [[nodiscard]] Result<Fate> attend(Visitor& visitor, Guests& guests);
+  [[nodiscard]] Result<Fate> welcome(Visitor& visitor, Guests& guests);
 
   const Context& context_;
   int tcp_listener_;

@@ -1,62 +1,44 @@
-// Gathering: the proven connections of a meeting, as they turn into the links of a Mesh. Thread-safety: none.
+// Gathering: the proven connections of a meeting, as they turn into the links and lifelines of a Mesh.
+// Thread-safety: none.
 #pragma once
 
-#include <array>   // for array
-#include <string>  // for string
-#include <vector>  // for vector
+#include <poll.h>  // for pollfd
 
-#include "ring/base/unique_fd.h"
-#include "ring/transport/handshake/hello.h"
+#include <cstdint>   // for uint64_t
+#include <optional>  // for optional
+#include <vector>    // for vector
+
 #include "ring/transport/meeting/context.h"
+#include "ring/transport/meeting/guests.h"
 #include "ring/transport/mesh.h"
-#include "ring/transport/shm/segment.h"
 
 namespace ring::transport {
 
-// Both halves of a shm connection after the handover.
-struct ShmConnection {
-  UniqueFd control;
-  UniqueFd process;  // the peer's pidfd, where it could give one
-  UniqueFd bell;     // this end's of the pair of sockets that wakes
-  shm::Segment segment;
-  Role role = Role::kConnector;  // of this end
-};
-
-// One proven TCP connection; kTcpControl or kTcpData.
-struct TcpConnection {
-  Channel channel = Channel::kTcpControl;
-  std::uint64_t pairing = 0;
-  UniqueFd socket;
-};
-
-class Gathering {
+class Gathering final : public Guests {
  public:
   explicit Gathering(const Context& context);
 
-  // True when the peer has this channel, or a whole link, or when another process began a link as this peer.
-  [[nodiscard]] bool is_taken(int peer, Channel channel, std::uint64_t pairing) const;
-  // The link stands when control and data are both there.
-  void add_tcp(int peer, TcpConnection connection, const std::string& reason);
-  void add_shm(int peer, ShmConnection connection, const std::string& reason);
+  [[nodiscard]] bool expects(int peer, Channel channel) const override;
+  [[nodiscard]] bool is_taken(int peer, Channel channel, std::uint64_t pairing) const override;
+  void add(int peer, Proven connection) override;
 
+  // Neighbours that lack a connection.
   [[nodiscard]] std::vector<int> missing() const;
-  // Looks at the lifelines that stand: a peer may die or give up while others are still awaited.
+  // Null until the peer has come.
+  [[nodiscard]] Lifeline* lifeline(int peer) noexcept;
+  // Looks at those that have come: a peer may die or give up while others are still awaited.
   [[nodiscard]] Status check();
-  void watch(std::vector<pollfd>& fds);
+  void watch(std::vector<pollfd>& fds) const;
   void abort(const Status& cause);
   [[nodiscard]] Mesh take() { return std::move(mesh_); }
 
  private:
-  struct TcpHalf {
-    UniqueFd control;
-    UniqueFd data;
-    std::uint64_t pairing = 0;
-  };
-  void set_peer(std::unique_ptr<Lifeline> lifeline, std::unique_ptr<Link> link, const std::string& reason);
-
   const Context& context_;
   Mesh mesh_;
-  std::vector<TcpHalf> halves_;  // by rank
+  std::vector<int> local_;
+  std::vector<int> rail_;
+  std::vector<std::optional<std::uint64_t>> pairings_;  // by rank, of its first connection
+  std::vector<UniqueFd> early_;                         // by rank: data that came before its control
 };
 
 }  // namespace ring::transport

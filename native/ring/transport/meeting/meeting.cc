@@ -2,24 +2,30 @@
 
 #include <poll.h>  // for poll
 
-#include <cerrno>   // for errno
-#include <string>   // for string
-#include <utility>  // for move
-#include <vector>   // for vector
+#include <algorithm>  // for max
+#include <cerrno>     // for errno
+#include <optional>   // for optional
+#include <string>     // for string
+#include <utility>    // for move
+#include <vector>     // for vector
 
-#include "ring/base/random.h"
-#include "ring/transport/choice.h"
 #include "ring/transport/meeting/dialer.h"
+#include "ring/transport/meeting/gathering.h"
+#include "ring/transport/meeting/rollcall.h"
 
 namespace ring::transport {
 namespace {
 
+constexpr double kGrace_s = 0.5;
 constexpr int kTick_ms = 50;  // pauses and time limits of single connections are looked at this often
 
 class Meeting {
  public:
   Meeting(const Context& context, Doors doors)
-      : context_(context), gathering_(context), doorman_(context, doors.tcp_listener, doors.unix_listener) {}
+      : context_(context),
+        gathering_(context),
+        rollcall_(context),
+        doorman_(context, doors.tcp_listener, doors.unix_listener) {}
 
   Status run(Deadline deadline) {
     RING_TRY(plan_dialling());
@@ -27,36 +33,45 @@ class Meeting {
       RING_TRY(doorman_.advance(gathering_));
       for (Dialer& dialer : dialers_) RING_TRY(dialer.advance(gathering_));
       RING_TRY(gathering_.check());
-      if (gathering_.missing().empty()) return {};
-      if (deadline.passed()) return timed_out();
+      RING_TRY(rollcall_.advance(gathering_));
+      if (rollcall_.may_go()) return {};
+      if (deadline.passed() && is_out_of_patience()) return timed_out();
       if (context_.cancelled && context_.cancelled()) return given_up();
       RING_TRY(sleep(deadline));
     }
   }
 
   void abort(const Status& cause) { gathering_.abort(cause); }
-  [[nodiscard]] Mesh take_mesh() { return gathering_.take(); }
+  [[nodiscard]] Mesh take_mesh() {
+    Mesh mesh = gathering_.take();
+    mesh.segment = rollcall_.take_segment();
+    return mesh;
+  }
   [[nodiscard]] const Refusals& refusals() const { return doorman_.refusals(); }
 
  private:
-  // Looks at every pair that this rank is in, so that both ends of one that cannot be see it before they
-  // wait.
   Status plan_dialling() {
-    const int self = context_.self.rank;
-    const auto& own = context_.addresses[static_cast<std::size_t>(self)];
-    for (int peer = 0; peer < context_.self.size; ++peer) {
-      if (peer == self) continue;
-      auto choice = choose_path(own, context_.addresses[static_cast<std::size_t>(peer)]);
-      if (!choice) {
-        const Status why = choice.status();
-        return {why.code(), context_.name_of(peer) + ": " + why.message(), peer, context_.host_of(peer)};
-      }
-      if (peer > self) continue;
-      std::uint64_t pairing = 0;
-      RING_TRY(fill_random(MutableBytes(&pairing, sizeof pairing)));
-      dialers_.emplace_back(context_, peer, std::move(choice).value(), pairing);
+    for (const int peer : plan::local_neighbours(context_.topology)) {
+      RING_TRY(plan_to_dial(peer, {Channel::kUnixControl}));
+    }
+    for (const int peer : plan::rail_neighbours(context_.topology)) {
+      RING_TRY(plan_to_dial(peer, {Channel::kTcpControl, Channel::kTcpData}));
     }
     return {};
+  }
+
+  Status plan_to_dial(int peer, const std::vector<Channel>& channels) {
+    if (peer > context_.self.rank) return {};
+    auto dialer = Dialer::to(context_, peer, channels);
+    if (!dialer) return dialer.status();
+    dialers_.push_back(std::move(dialer).value());
+    return {};
+  }
+
+  // Who has met its own neighbours does not know who is missing elsewhere, and leaves it to others to say so.
+  bool is_out_of_patience() {
+    if (!grace_) grace_ = Deadline::after(gathering_.missing().empty() ? kGrace_s : 0);
+    return grace_->passed();
   }
 
   Status sleep(Deadline deadline) {
@@ -64,15 +79,20 @@ class Meeting {
     doorman_.watch(fds);
     for (const Dialer& dialer : dialers_) dialer.watch(fds);
     gathering_.watch(fds);
-    if (::poll(fds.data(), fds.size(), deadline.poll_ms(kTick_ms)) < 0 && errno != EINTR) {
+    const int tick = grace_ ? grace_->poll_ms(kTick_ms) : deadline.poll_ms(kTick_ms);
+    if (::poll(fds.data(), fds.size(), tick) < 0 && errno != EINTR) {
       return Status::system("poll", errno, context_.self.rank);
     }
     return {};
   }
 
-  Status timed_out() const {
-    const auto missing = gathering_.missing();
+  Status timed_out() {
+    auto missing = gathering_.missing();
     std::string text = "rank " + std::to_string(context_.self.rank) + " still waits for ";
+    if (missing.empty()) {
+      missing.push_back(std::max(0, rollcall_.waits_for(gathering_)));
+      text += "word that all have met from ";
+    }
     for (std::size_t i = 0; i < missing.size(); ++i) {
       text += (i == 0 ? "" : ", ") + context_.name_of(missing[i]) + trouble_with(missing[i]);
     }
@@ -97,8 +117,10 @@ class Meeting {
 
   const Context& context_;
   Gathering gathering_;
+  Rollcall rollcall_;
   Doorman doorman_;
   std::vector<Dialer> dialers_;
+  std::optional<Deadline> grace_;  // once the deadline has passed
 };
 
 }  // namespace

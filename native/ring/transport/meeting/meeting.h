@@ -1,4 +1,5 @@
-// meet: one rank meets all others and gets a link to each. Thread-safety: touches only what it is given.
+// meet: one rank meets its neighbours, and learns that all others have met theirs. Thread-safety: touches
+// only what it is given.
 #pragma once
 
 #include "ring/base/deadline.h"
@@ -14,10 +15,10 @@ struct Doors {
   int unix_listener = -1;
 };
 
-// Dials every lower rank and lets in every higher one, all at once in one poll loop.
-// kRendezvousTimeout names who is missing at the deadline; kRendezvous when a proven peer disagrees or
-// refuses; kPeerLost or the peer's own cause when one that was already met ends. Peers already met are told.
-// `refusals` gets the count of strangers either way.
+// Dials the lower ones of its neighbours and lets in the higher ones, all at once in one poll loop; then
+// waits for the word that all ranks have met. kRendezvousTimeout names who is missing at the deadline;
+// kRendezvous when a proven peer disagrees or refuses; kPeerLost or the peer's own cause when one that was
+// already met ends. Peers already met are told. `refusals` gets the count of strangers either way.
 [[nodiscard]] Result<Mesh> meet(const Context& context, Doors doors, Deadline deadline, Refusals& refusals);
 
 }  // namespace ring::transport

@@ -2,6 +2,7 @@
 // farewell or abort that explains it comes through the lifeline. Owner: the Mesh. Thread-safety: as Link.
 #pragma once
 
+#include "ring/base/fork_guard.h"
 #include "ring/base/unique_fd.h"
 #include "ring/transport/link.h"
 
@@ -25,7 +26,7 @@ class TcpLink final : public Link {
   [[nodiscard]] Result<std::size_t> take_error(int error, bool& ended) const;
 
   int peer_;
-  UniqueFd data_;
+  GuardedFd data_;
   bool in_ended_ = false;
   bool out_ended_ = false;
 };

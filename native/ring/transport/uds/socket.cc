@@ -1,4 +1,4 @@
-#include "ring/transport/shm/socket.h"
+#include "ring/transport/uds/socket.h"
 
 #include <sys/socket.h>   // for socket, sendmsg, recvmsg
 #include <sys/syscall.h>  // for SYS_pidfd_open
@@ -10,7 +10,7 @@
 #include <cstring>  // for memcpy
 #include <utility>  // for move
 
-namespace ring::transport::shm {
+namespace ring::transport::uds {
 namespace {
 
 constexpr int kBacklog = 1024;
@@ -37,20 +37,23 @@ Result<UniqueFd> open_socket() {
   return socket;
 }
 
-using ControlBuffer = std::array<std::byte, CMSG_SPACE(sizeof(int) * kMaxPassed)>;
+// Room for one more than is wanted: what a liar sends beyond it is closed, not leaked.
+constexpr std::size_t kMostReceived = 2;
 
-std::vector<UniqueFd> take_descriptors(msghdr& message) {
-  std::vector<UniqueFd> descriptors;
+// Keeps the first descriptor, closes all others.
+void take_descriptors(msghdr& message, UniqueFd& kept) {
+  bool first = true;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      descriptors.emplace_back(fd);
+      UniqueFd received(fd);
+      if (first) kept = std::move(received);
+      first = false;
     }
   }
-  return descriptors;
 }
 
 }  // namespace
@@ -79,22 +82,19 @@ Result<UniqueFd> connect_abstract(const std::string& name) {
   return socket;
 }
 
-Status send_parcel(int socket, Bytes bytes, const std::vector<int>& descriptors) {
-  alignas(cmsghdr) ControlBuffer control{};
+Status send_parcel(int socket, Bytes bytes, int descriptor) {
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
   iovec piece{const_cast<std::byte*>(bytes.data), bytes.size};  // sendmsg only reads it
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    const std::size_t size = sizeof(int) * descriptors.size();
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(size);
-    cmsghdr* part = CMSG_FIRSTHDR(&message);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(size);
-    std::memcpy(CMSG_DATA(part), descriptors.data(), size);
-  }
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(part), &descriptor, sizeof descriptor);
   ssize_t sent = 0;
   do {
     sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -104,8 +104,8 @@ Status send_parcel(int socket, Bytes bytes, const std::vector<int>& descriptors)
   return {};
 }
 
-Result<Parcel> receive_parcel(int socket, MutableBytes bytes) {
-  alignas(cmsghdr) ControlBuffer control{};
+ssize_t receive_with(int socket, MutableBytes bytes, UniqueFd& descriptor) noexcept {
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * kMostReceived)> control{};
   iovec piece{bytes.data, bytes.size};
   msghdr message{};
   message.msg_iov = &piece;
@@ -113,11 +113,8 @@ Result<Parcel> receive_parcel(int socket, MutableBytes bytes) {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return Parcel{};
-  if (got < 0) return Status::system("recvmsg", errno);
-  Parcel parcel{static_cast<std::size_t>(got), take_descriptors(message)};
-  if (got == 0) return Status(Code::kPeerLost, "the peer closed the connection");
-  return parcel;
+  if (got >= 0) take_descriptors(message, descriptor);
+  return got;
 }
 
 UniqueFd own_process() {
@@ -129,4 +126,4 @@ UniqueFd own_process() {
 #endif
 }
 
-}  // namespace ring::transport::shm
+}  // namespace ring::transport::uds
