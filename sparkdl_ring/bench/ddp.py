@@ -123,15 +123,15 @@ def _methods(plan: DdpPlan, comm: Communicator, stack: ExitStack) -> dict[str, S
         "none": _step(plan, _model(plan), lambda net: net),
         "gloo": _step(plan, _model(plan), TorchDdp),
     }
-    hook = getattr(ours, "comm_hook", None)
-    if hook is not None:
 
-        def hooked(net: Any) -> Any:
-            wrapped = TorchDdp(net)
-            wrapped.register_comm_hook(comm, hook)
-            return wrapped
+    def hooked(net: Any) -> Any:
+        wrapped = TorchDdp(net)
+        state, hook = ours.comm_hook(comm)
+        stack.callback(state.close)
+        wrapped.register_comm_hook(state, hook)
+        return wrapped
 
-        methods["hook"] = _step(plan, _model(plan), hooked)
+    methods["hook"] = _step(plan, _model(plan), hooked)
     mine = ours.DistributedDataParallel(_model(plan), comm)
     stack.callback(mine.close)
     methods["ring"] = _step(plan, mine, lambda net: net)
