@@ -44,6 +44,7 @@ class CommConfig:
         "auto",
         "Collectives on GPU memory: auto, nccl (an error where it cannot be) or staged (through the host).",
     )
+    share_gpus: bool = setting(False, "Let several ranks of a host be given one GPU.")
     device_check: bool = setting(True, "Compare each NCCL call of the ranks over the host ring.")
     nccl_path: str = setting("", "NCCL's library file; empty looks for it.")
     cuda_path: str = setting("", "The CUDA driver's library file; empty looks for it.")

@@ -19,6 +19,8 @@ class World:
         host: Name of this host, for messages.
         run_id: Name of the run; ranks of two runs never meet.
         generation: Number of the membership, 0 at first.
+        gpu: The GPU that is this task's own: its UUID, or its number on the host. CUDA sees no other in this
+            process, so it is ``cuda:0``. Empty: none.
     """
 
     rank: int
@@ -28,6 +30,7 @@ class World:
     host: str = "localhost"
     run_id: str = "local"
     generation: int = 0
+    gpu: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.rank < self.size:

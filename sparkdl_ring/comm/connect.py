@@ -35,7 +35,7 @@ def connect(
 
     Raises:
         RendezvousError: A rank did not come, or is of another run.
-        LaunchError: Versions differ between ranks or driver.
+        LaunchError: Versions differ between ranks or driver, or two ranks were given one GPU.
         ConfigError: A setting does not fit this host.
     """
     if world.size == 1:
@@ -49,7 +49,7 @@ def connect(
     try:
         mine = greetings_of.greet(world, identity, listen, listener.address)
         everyone = _meet(rendezvous, mine, _left(deadline))
-        greetings_of.check(everyone, driver)
+        greetings_of.check(everyone, driver, share_gpus=config.share_gpus)
         traps.check_routes(world.rank, everyone)
         native = listener.connect(
             world.rank,

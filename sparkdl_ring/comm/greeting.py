@@ -33,6 +33,7 @@ class Greeting:
         listen: Address it listens on, for messages and for the check of addresses.
         address: The native listener's opaque address, base64.
         versions: Python and packages.
+        gpu: Its own GPU; see :class:`~sparkdl_ring.world.World`.
     """
 
     rank: int
@@ -43,6 +44,7 @@ class Greeting:
     listen: str
     address: str
     versions: Versions
+    gpu: str = ""
 
     def encode(self) -> bytes:
         """The message as bytes."""
@@ -65,7 +67,8 @@ def greet(world: World, host_id: str, listen: str, address: bytes) -> Greeting:
     """Own greeting."""
     text = base64.b64encode(address).decode("ascii")
     host, network = socket.gethostname(), hosts.network_id()
-    return Greeting(world.rank, world.size, host, host_id, network, listen, text, own_versions())
+    versions = own_versions()
+    return Greeting(world.rank, world.size, host, host_id, network, listen, text, versions, world.gpu)
 
 
 def own_versions() -> dict[str, str]:
@@ -79,11 +82,16 @@ def own_versions() -> dict[str, str]:
     return found
 
 
-def check(greetings: Sequence[Greeting], driver: Versions | None) -> None:
+def check(greetings: Sequence[Greeting], driver: Versions | None, *, share_gpus: bool = False) -> None:
     """Raises when the ranks do not fit together.
 
+    Args:
+        greetings: Everybody's greeting, by rank.
+        driver: Versions on the driver, where known.
+        share_gpus: Whether ranks may have been given one GPU together.
+
     Raises:
-        LaunchError: Versions differ; the message is a table.
+        LaunchError: Versions differ (the message is a table), or ranks were given the same GPU.
         RendezvousError: Ranks or sizes do not fit, or the addresses cannot connect them.
     """
     size = len(greetings)
@@ -91,6 +99,8 @@ def check(greetings: Sequence[Greeting], driver: Versions | None) -> None:
         told = ", ".join(f"rank {g.rank} of {g.size} ({g.host})" for g in greetings)
         raise RendezvousError(f"{size} tasks met but do not fit together: {told}")
     _check_versions(greetings, driver)
+    if not share_gpus:
+        _check_gpus(greetings)
     traps.check_addresses(greetings)
 
 
@@ -99,6 +109,19 @@ def placed(world: World, greetings: Sequence[Greeting]) -> World:
     local_rank, local_size = local_place([g.host_id for g in greetings], world.rank)
     host = greetings[world.rank].host
     return replace(world, local_rank=local_rank, local_size=local_size, host=host)
+
+
+def _check_gpus(greetings: Sequence[Greeting]) -> None:
+    owners: dict[tuple[str, str], Greeting] = {}
+    for mine in greetings:
+        other = owners.setdefault((mine.host_id, mine.gpu), mine) if mine.gpu else mine
+        if other is not mine:
+            raise LaunchError(
+                f"ranks {other.rank} and {mine.rank} were both given GPU {mine.gpu} of host {mine.host}: ask "
+                "for a whole GPU a task (spark.task.resource.gpu.amount=1), or set comm.share_gpus=true",
+                rank=mine.rank,
+                host=mine.host,
+            )
 
 
 def _check_versions(greetings: Sequence[Greeting], driver: Versions | None) -> None:

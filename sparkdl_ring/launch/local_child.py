@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sparkdl_ring.launch.device import Grant, Seat
 from sparkdl_ring.launch.guard import die_with_parent, guard_this_process
 from sparkdl_ring.launch.task import RankFailedError, TaskSpec, run_rank
 from sparkdl_ring.log import get_logger
@@ -71,8 +72,9 @@ def _play(order: Order) -> int:
     folder = Path(order.folder)
     spec = replace(order.spec, call=call_path(folder).read_bytes())
     rendezvous = FileRendezvous(folder / "meet", order.rank, spec.size, spec.run_id)
+    seat = Seat(order.rank, spec.size)
     try:
-        result = run_rank(spec, rendezvous)
+        result = run_rank(spec, rendezvous, Grant(near=seat, host=seat))
     except RankFailedError as failed:
         _log.debug("rank %d failed: %s", order.rank, failed)
         return FAILED

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sparkdl_ring.launch.device import granted_by_spark
 from sparkdl_ring.launch.failure import ECHO, FailureRecord
 from sparkdl_ring.launch.guard import die_with_parent, guard_this_process
 from sparkdl_ring.launch.task import RankFailedError, TaskSpec, run_rank
@@ -39,7 +40,7 @@ def barrier_task(spec: TaskSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.
     context = BarrierTaskContext.get()
     arrived = nobody_known if spec.board is None else spec.board.arrived
     try:
-        result = run_rank(spec, BarrierRendezvous(context, arrived))
+        result = run_rank(spec, BarrierRendezvous(context, arrived), granted_by_spark(context))
     except RankFailedError as failed:
         _let_first_cause_pass(failed.record, spec)
         raise BarrierTaskFailedError(failed.record) from failed.__cause__

@@ -8,7 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +74,40 @@ def test_the_last_words_of_a_crash_are_told():
 
     with pytest.raises(TaskFailedError, match=r"SIGSEGV[\s\S]*Segmentation fault[\s\S]*in work"):
         run(work, num_workers=1, launcher="local")
+
+
+@dataclass
+class AtUnpickling:
+    """An argument that is replaced by what ``look`` returns while the call is unpickled."""
+
+    look: Callable[[], Any]
+
+    def __reduce__(self) -> Any:
+        return self.look, ()
+
+
+@pytest.mark.parametrize(
+    ("mask", "seen"),
+    [
+        ("2,3", [("2", "2", "2"), ("3", "3", "3")]),
+        ("0", [("0", "0", "")] * 2),  # too few: all see it, and the ring stages what they reduce there
+    ],
+)
+def test_each_rank_sees_a_gpu_of_its_own_before_anything_is_unpickled(monkeypatch, mask, seen):
+    """LOG-147: the ranks of a host take the visible GPUs in turn."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", mask)
+
+    def look():
+        from sparkdl_ring import config
+
+        return config.environment().get("CUDA_VISIBLE_DEVICES")
+
+    def work(at_unpickling):
+        from sparkdl_ring import current
+
+        return at_unpickling, look(), current().world.gpu
+
+    assert run(work, AtUnpickling(look), num_workers=2, launcher="local") == seen
 
 
 SCRIPT = """

@@ -69,6 +69,23 @@ def test_two_hosts_with_one_address_are_told():
         check(greetings, None)
 
 
+@pytest.mark.parametrize("gpu", ["0", "GPU-8932f937"])
+def test_two_ranks_on_one_gpu_are_refused_unless_they_may(gpu):
+    """LOG-147: the same name on another host is another GPU."""
+    greetings = [
+        replace(greeting(0, listen="10.0.0.1"), gpu=gpu),
+        replace(greeting(1, host="b", listen="10.0.0.2"), gpu=gpu),
+        replace(greeting(2, listen="10.0.0.1"), gpu="1"),
+    ]
+    check(greetings, None)
+    shared = [*greetings[:2], replace(greetings[2], gpu=gpu)]
+    with pytest.raises(LaunchError, match=rf"ranks 0 and 2 .*GPU {gpu} of host a.*share_gpus") as caught:
+        check(shared, None)
+    assert caught.value.rank == 2
+    check(shared, None, share_gpus=True)
+    check([replace(g, gpu="") for g in shared], None)
+
+
 def test_local_places_come_from_the_hosts():
     greetings = [greeting(0), greeting(1, host="b", listen="10.0.0.2"), greeting(2)]
     world = placed(World(2, 3, run_id="r"), greetings)
@@ -76,9 +93,9 @@ def test_local_places_come_from_the_hosts():
 
 
 def test_a_greeting_travels():
-    mine = greet(World(1, 3), "id", "10.0.0.1", b"\x00\xff")
+    mine = greet(World(1, 3, gpu="2"), "id", "10.0.0.1", b"\x00\xff")
     assert Greeting.decode(mine.encode()) == mine
-    assert mine.address_bytes() == b"\x00\xff"
+    assert (mine.address_bytes(), mine.gpu) == (b"\x00\xff", "2")
     assert own_versions().keys() >= {"python", "sparkdl-ring", "numpy"}
     with pytest.raises(RendezvousError):
         Greeting.decode(b'{"rank": 1}')
