@@ -2,7 +2,7 @@
 #include "allocations.h"
 
 #include <cstdlib>  // for free, malloc
-#include <new>      // for bad_alloc
+#include <new>      // for bad_alloc, nothrow_t
 
 namespace {
 
@@ -18,6 +18,11 @@ void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
+}
+// What libraries such as std::stable_sort ask for: it must match the operators below as well.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes > 0 ? bytes : 1);
 }
 void operator delete(void* memory) noexcept {
   std::free(memory);
