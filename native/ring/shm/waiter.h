@@ -62,6 +62,8 @@ class Waiter {
 
   [[nodiscard]] Wake wait(int member, const std::atomic<std::uint64_t>& word, std::uint64_t target,
                           const Deadline& deadline);
+  // What a try of `took_ns` teaches the budget. `came`: the word was there in time.
+  void judge(bool came, std::int64_t took_ns) noexcept;
   [[nodiscard]] bool spin_for(std::int64_t budget_ns, const std::atomic<std::uint64_t>& word,
                               std::uint64_t target);
   [[nodiscard]] Wake sleep(int member, const std::atomic<std::uint64_t>& word, std::uint64_t target,
