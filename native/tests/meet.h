@@ -45,6 +45,7 @@ inline ConnectOptions options_for(int rank, const std::vector<std::string>& addr
   options.secret = kSecret;
   for (std::size_t i = 0; i < addresses.size(); ++i) options.hosts.push_back("host" + std::to_string(i));
   options.deadline = Deadline::after(timeout_s);
+  options.segment.address_space_bytes = std::uint64_t{1} << 30;  // ranks are threads of one process here
   return options;
 }
 

@@ -21,6 +21,7 @@ from sparkdl_ring.bench.api import KB, MB
 from sparkdl_ring.bench.baseline import has_torch
 from sparkdl_ring.bench.lab import Lab, Wire
 from sparkdl_ring.bench.lab_ranks import play_all
+from sparkdl_ring.bench.model import LinkSpeed, forecast
 from sparkdl_ring.bench.report import size_text
 from sparkdl_ring.comm import Communicator
 from sparkdl_ring.comm.regroup import regroup
@@ -34,13 +35,14 @@ SIZES = (4, 64 * KB, MB, 16 * MB, 64 * MB)
 CONTENDERS = ("ring", "ring-bf16", "gloo")
 COLUMNS = (
     "hosts", "per_host", "bytes", "contender", "samples",
-    "median_us", "min_us", "bound_us", "share", "gloo_ratio",
+    "median_us", "min_us", "bound_us", "share", "gloo_ratio", "model_us",
 )  # fmt: skip
 _NETWORK = "10.77.0.0/16"
 _TIMEOUT_S = 120.0
 _MAX_CALLS = 200
 _SAMPLE_S = 0.1
 _RUN_S = 3600.0
+_MESSAGES = 50
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class NetRow:
         min_s: The least.
         bound_s: Seconds that the bytes need on the wire; 0 where nothing bounds it.
         gloo_ratio: How many times longer gloo took in the same run; 0 where it was not run.
+        model_s: What the cost model says with the wire's rate and the message time of this run; 0 where it
+            knows nothing of the contender or the wire.
     """
 
     hosts: int
@@ -90,6 +94,7 @@ class NetRow:
     min_s: float
     bound_s: float
     gloo_ratio: float = 0.0
+    model_s: float = 0.0
 
     @property
     def share(self) -> float:
@@ -130,6 +135,9 @@ def net(plan: NetPlan, tell: Callable[[str], None] = print) -> list[NetRow]:
 
 
 Times = dict[tuple[int, str], list[float]]
+ALPHA = (0, "message")
+"""Where the times of a barrier are: nothing but one message from each host to each other one."""
+_NOTHING: np.ndarray[Any, Any] = np.zeros(0, np.float32)
 
 
 def measure(comm: Communicator, plan: NetPlan, folder: str) -> Times:
@@ -137,7 +145,9 @@ def measure(comm: Communicator, plan: NetPlan, folder: str) -> Times:
     times: Times = {}
     with ExitStack() as stack:
         contenders = _line_up(comm, plan, folder, stack)
+        alphas = times.setdefault(ALPHA, [])
         for _ in range(plan.rounds):
+            alphas += [_time(comm, lambda _: comm.barrier(), _NOTHING) for _ in range(_MESSAGES)]
             for num_bytes in plan.sizes:
                 buffer = np.zeros(max(1, num_bytes // 4), np.float32)
                 for name, call in contenders.items():
@@ -230,14 +240,24 @@ def _rows(plan: NetPlan, hosts: int, per_host: int, by_rank: Sequence[Times]) ->
         key: [max(together) for together in zip(*(times[key] for times in by_rank), strict=True)]
         for key in by_rank[0]
     }
+    link = LinkSpeed(median(slowest.pop(ALPHA)), plan.wire.bytes_per_s)
     rows = []
     for (num_bytes, name), seconds in slowest.items():
         bound = bound_s(hosts, num_bytes, plan.wire, name)
         other = slowest.get((num_bytes, "gloo"))
         ratio = median(other) / median(seconds) if other else 0.0
-        figures = (len(seconds), median(seconds), min(seconds), bound, ratio)
+        model = model_s(hosts, per_host, num_bytes, name, link)
+        figures = (len(seconds), median(seconds), min(seconds), bound, ratio, model)
         rows.append(NetRow(hosts, per_host, num_bytes, name, *figures))
     return rows
+
+
+def model_s(hosts: int, per_host: int, num_bytes: int, contender: str, link: LinkSpeed) -> float:
+    """Seconds that the cost model gives a contender; 0 where it knows none."""
+    wire_dtype = {"ring": "float32", "ring-bf16": "bfloat16"}.get(contender)
+    if wire_dtype is None or link.bytes_per_s <= 0 or hosts < 2:
+        return 0.0
+    return float(forecast(hosts * per_host, hosts, num_bytes, link, wire_dtype).seconds)
 
 
 def to_csv(rows: Sequence[NetRow]) -> str:
@@ -247,8 +267,9 @@ def to_csv(rows: Sequence[NetRow]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         times = [f"{seconds * 1e6:.1f}" for seconds in (row.median_s, row.min_s, row.bound_s)]
+        model = f"{row.model_s * 1e6:.1f}"
         place = (row.hosts, row.per_host, row.num_bytes, row.contender, row.num_samples)
-        writer.writerow([*place, *times, f"{row.share:.3f}", f"{row.gloo_ratio:.3f}"])
+        writer.writerow([*place, *times, f"{row.share:.3f}", f"{row.gloo_ratio:.3f}", model])
     return text.getvalue()
 
 
@@ -259,6 +280,7 @@ def table(rows: Sequence[NetRow]) -> str:
         group = [row for row in rows if (row.hosts, row.per_host) == (hosts, per_host)]
         title = (
             f"{hosts} hosts, {per_host} rank(s) each; ms: median (share of the wire bound) x faster than gloo"
+            " [model / measured]"
         )
         blocks.append(f"{title}\n{_block(group)}")
     return "\n\n".join(blocks)
@@ -277,4 +299,5 @@ def _block(group: Sequence[NetRow]) -> str:
 def _cell(row: NetRow) -> str:
     share = f" ({row.share:.2f})" if row.bound_s > 1e-6 else ""
     faster = f" {row.gloo_ratio:.2f}x" if row.gloo_ratio and row.contender != "gloo" else ""
-    return f"{row.median_s * 1e3:.3f}{share}{faster}"
+    modelled = f" [{row.model_s / row.median_s:.2f}]" if row.model_s else ""
+    return f"{row.median_s * 1e3:.3f}{share}{faster}{modelled}"

@@ -69,6 +69,9 @@ def _add_net(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     verb.add_argument("--rate", type=float, default=1000.0, help="Mbit/s each way (1000); 0: no limit")
     verb.add_argument("--delay-ms", type=float, default=0.0, help="milliseconds one way (default 0)")
     verb.add_argument("--loss", type=float, default=0.0, help="share of frames lost (default 0)")
+    verb.add_argument(
+        "--alpha-us", type=float, default=30.0, help="of a message, for the simulation of more ranks (30)"
+    )
     verb.add_argument("--csv", type=Path, help="file for the rows")
     verb.set_defaults(run=_net)
 
@@ -125,6 +128,7 @@ def _ddp(arguments: argparse.Namespace) -> int:
 
 def _net(arguments: argparse.Namespace) -> int:
     from sparkdl_ring.bench.lab import Wire
+    from sparkdl_ring.bench.model import LinkSpeed, simulation
     from sparkdl_ring.bench.net import NetPlan, net, table, to_csv
 
     default = NetPlan()
@@ -139,6 +143,10 @@ def _net(arguments: argparse.Namespace) -> int:
         )
     )
     print(table(rows))
+    if arguments.rate > 0:
+        link = LinkSpeed(arguments.alpha_us * 1e-6, Wire(arguments.rate).bytes_per_s)
+        for per_host in arguments.per_host or default.per_host:
+            print(f"\n{simulation(arguments.sizes or default.sizes, per_host, link)}")
     _write(arguments.csv, to_csv(rows))
     return 0
 

@@ -11,8 +11,6 @@ from sparkdl_ring.errors import ConfigError
 if TYPE_CHECKING:
     from sparkdl_ring._native import Forecast
 
-_SIMULATED = (8, 16, 32, 64, 128, 256, 512, 1000, 2000, 5000, 10000)
-
 
 def add_to(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the verb."""
@@ -43,9 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     hosts = arguments.ranks if arguments.hosts is None else arguments.hosts
     print(forecast(arguments, arguments.ranks, hosts).text, end="")
     if arguments.simulate:
+        from sparkdl_ring.bench.model import SIMULATED_RANKS
+
         per_host = max(1, arguments.ranks // hosts)
         print(f"\n{'ranks':>6} {'hosts':>6} {'algorithm':>13} {'ms':>12} {'bytes a host':>14}")
-        for ranks in _SIMULATED:
+        for ranks in SIMULATED_RANKS:
             made = forecast(arguments, ranks, max(1, ranks // per_host))
             row = f"{made.algorithm:>13} {made.seconds * 1e3:12.3f} {made.host_bytes:14.0f}"
             print(f"{ranks:6d} {max(1, ranks // per_host):6d} {row}")

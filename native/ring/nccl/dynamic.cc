@@ -3,6 +3,7 @@
 #include <dlfcn.h>  // for dlopen, dlsym, dlerror
 #include <link.h>   // for link_map
 
+#include <mutex>    // for lock_guard, mutex
 #include <utility>  // for move
 
 namespace ring::nccl {
@@ -24,6 +25,13 @@ std::vector<Place> places_of(const Dynamic::Search& search) {
   return places;
 }
 
+// The loader's lists belong to the process, and what one thread reads of them another one may be writing in
+// dlopen: its own lock is not held for what dlinfo gives out.
+std::mutex& loader() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 std::string file_of(void* handle) {
   const struct link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr) return {};
@@ -36,6 +44,7 @@ Dynamic::Dynamic(void* handle, std::string how)
     : handle_(handle), path_(file_of(handle)), how_(std::move(how)) {}
 
 Result<Dynamic> Dynamic::open(const Search& search) {
+  const std::lock_guard lock(loader());
   std::string told;
   for (const auto& place : places_of(search)) {
     void* handle = ::dlopen(place.file.c_str(), place.flags);
