@@ -222,11 +222,9 @@ TEST_CASE("closing in order harms nobody until somebody needs the one that left"
   CHECK(all_ok(on_all(group, [](Communicator& c) { return c.barrier({kPatience}); })));
   group[2].close();
   group[2].close();
-  const Communicator::Submitted works[] = {group[0].barrier({kPatience}), group[1].barrier({kPatience})};
-  for (const auto& work : works) {
-    CHECK(outcome(work).code() == Code::kPeerLost);
-    CHECK(outcome(work).rank() == 2);
-  }
+  const auto work = group[0].barrier({kPatience});
+  CHECK(outcome(work).code() == Code::kPeerLost);
+  CHECK(outcome(work).rank() == 2);
   CHECK(group[2].barrier({kPatience}).status().code() == Code::kAborted);
 }
 
@@ -236,9 +234,8 @@ TEST_CASE("closing with work pending tells the peers instead of leaving them wai
   const auto pending = ask_allreduce(group[0], data, {});
   group[0].close();
   CHECK(outcome(pending).code() == Code::kAborted);
-  const auto other = ask_allreduce(group[1], data, {});
-  CHECK_FALSE(outcome(other).is_ok());
-  CHECK(outcome(other).rank() == 0);
+  CHECK(heard_failure(group[1]).rank() == 0);
+  CHECK(outcome(ask_allreduce(group[1], data, {})).rank() == 0);
 }
 
 TEST_CASE("handles, threads and aborts from many threads at once") {

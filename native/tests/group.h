@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>  // for function
+#include <thread>      // for yield
 #include <vector>      // for vector
 
 #include "ring/backend/work.h"
@@ -40,6 +41,14 @@ inline Status outcome(const backend::WorkPtr& work) {
 
 inline Status outcome(const Communicator::Submitted& submitted) {
   return submitted ? outcome(submitted.value()) : submitted.status();
+}
+
+// What a rank hears of a failure of its group, when it has come. Calls nothing: what its peers had begun
+// could still end well, or be another call.
+inline Status heard_failure(const Communicator& communicator) {
+  const auto give_up = Deadline::after(kPatience);
+  while (communicator.failure().is_ok() && !give_up.passed()) std::this_thread::yield();
+  return communicator.failure();
 }
 
 // Submits on every rank, then waits for all; outcomes by rank.

@@ -115,7 +115,7 @@ TEST_CASE("the first cause stays") {
   CHECK(ranks.failure(0).message() == "first");
   CHECK(ranks.failure(2).message() == "first");
   CHECK(ranks[0].abort({Code::kPeerLost, "later", 2}).message() == "first");
-  CHECK(ranks[0].abort({Code::kAborted, "interrupted", 0}).message() == "first");
+  CHECK(ranks[0].give_up({Code::kAborted, "interrupted", 0}, -1).message() == "first");
   CHECK(ranks[2].failure().message() == "first");
 }
 
@@ -154,7 +154,8 @@ TEST_CASE("a rank that stopped is named by all, along a chain of ranks that wait
   std::vector<Status> named(4);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 4; ++rank) {
-    threads.emplace_back([&, rank] { named[at(rank)] = ranks[rank].abort(timeout_of(rank + 1), rank + 1); });
+    threads.emplace_back(
+        [&, rank] { named[at(rank)] = ranks[rank].give_up(timeout_of(rank + 1), rank + 1); });
   }
   for (auto& thread : threads) thread.join();
   for (const auto& cause : named) CHECK(cause.rank() == 4);
@@ -165,11 +166,11 @@ TEST_CASE("who is interrupted by a time-out says whom it waited for") {
   ranks.watch();
   std::vector<Status> named(4);
   std::vector<std::thread> threads;
-  threads.emplace_back([&] { named[0] = ranks[0].abort(timeout_of(1), 1); });
+  threads.emplace_back([&] { named[0] = ranks[0].give_up(timeout_of(1), 1); });
   for (int rank = 1; rank < 4; ++rank) {
     threads.emplace_back([&, rank] {
       (void)ranks.failure(rank);
-      named[at(rank)] = ranks[rank].abort({Code::kAborted, "interrupted", rank}, rank == 3 ? -1 : rank + 1);
+      named[at(rank)] = ranks[rank].give_up({Code::kAborted, "interrupted", rank}, rank == 3 ? -1 : rank + 1);
     });
   }
   for (auto& thread : threads) thread.join();
@@ -181,11 +182,31 @@ TEST_CASE("a rank that is blamed and waits for nobody takes the blame at once") 
   Ranks ranks(2);
   ranks.watch();
   Status named;
-  std::thread first([&] { named = ranks[0].abort(timeout_of(1), 1); });
+  std::thread first([&] { named = ranks[0].give_up(timeout_of(1), 1); });
   CHECK(ranks.failure(1).rank() == 1);
-  CHECK(ranks[1].abort({Code::kAborted, "interrupted", 1}).rank() == 1);
+  CHECK(ranks[1].give_up({Code::kAborted, "interrupted", 1}, -1).rank() == 1);
   first.join();
   CHECK(named.rank() == 1);
+}
+
+TEST_CASE("an abort from any thread does not answer for the thread that executes") {
+  Ranks ranks(3, Shape::kLine);
+  ranks.watch();
+  Status named;
+  std::thread first([&] { named = ranks[0].give_up(timeout_of(1), 1); });
+  CHECK(ranks.failure(1).rank() == 1);
+  CHECK(ranks[1].abort({Code::kAborted, "somebody presses Ctrl-C", 1}).rank() == 1);
+  (void)ranks[1].give_up({Code::kAborted, "interrupted", 1}, 2);  // it waited for rank 2
+  first.join();
+  CHECK(named.rank() == 2);
+}
+
+TEST_CASE("who is missing at a meeting is passed on whole") {
+  Ranks ranks(3, Shape::kLine);
+  ranks.watch();
+  const Status cause = Status(Code::kRendezvousTimeout, "still waits", 7).with_missing({7, 9});
+  (void)ranks[0].abort(cause);
+  CHECK(ranks.failure(2).missing() == std::vector<int>{7, 9});
 }
 
 TEST_CASE("aborts and closes from many threads") {
@@ -206,7 +227,7 @@ TEST_CASE("aborts and closes from many threads") {
 TEST_CASE("a rank alone fails by itself and needs no thread") {
   Ranks ranks(1);
   ranks.watch();
-  CHECK(ranks[0].abort(timeout_of(0)).rank() == 0);
+  CHECK(ranks[0].give_up(timeout_of(0), -1).rank() == 0);
   CHECK(ranks.failure(0).code() == Code::kCollectiveTimeout);
 }
 

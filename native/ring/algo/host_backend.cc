@@ -116,10 +116,14 @@ int HostBackend::waited_for() const noexcept {
 void HostBackend::close() noexcept {
   local_.reset();
   rail_.reset();
-  if (size() < shared_->mesh.size) return;
-  for (auto& link : shared_->mesh.links) {
+  auto& mesh = shared_->mesh;
+  if (size() < mesh.size) return;
+  for (auto& link : mesh.links) {
     if (link) link->close();
   }
+  shared_->seat.reset();
+  mesh.segment.reset();
+  mesh.extender.reset();
 }
 
 wire::Values HostBackend::values_of(const Reduction& what) const {

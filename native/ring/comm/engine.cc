@@ -123,6 +123,7 @@ Status Engine::wait_for(const backend::Work& work, const Check* give_up) {
 
 void Engine::keep(GroupPtr group) {
   const std::lock_guard lock(mutex_);
+  if (is_released_) group->backend().close();
   groups_.push_back(std::move(group));
 }
 
@@ -189,6 +190,14 @@ void Engine::serve() {
   changed_.wait(lock, [this] { return closing_ && !is_busy_; });  // links stay open: peers still read why
   lock.unlock();
   watcher_->close();
+  release();
+}
+
+// Handles of communicators and groups may live on: links and memory do not.
+void Engine::release() {
+  const std::lock_guard lock(mutex_);
+  is_released_ = true;
+  for (const auto& group : groups_) group->backend().close();
   world_->backend().close();
 }
 
@@ -247,10 +256,11 @@ Status Engine::conclude(const Status& seen, int waited_for) {
 Status Engine::final_cause(const Status& seen, int waited_for) {
   const Status known = watcher_->failure();
   if (!interrupt_.raised() || !known) {
-    return watcher_->abort(seen ? Status(Code::kAborted, "interrupted", world_->rank()) : seen, waited_for);
+    const Status cause = seen ? Status(Code::kAborted, "interrupted", world_->rank()) : seen;
+    return watcher_->give_up(cause, waited_for);
   }
   const Status cause = stop_cause();
-  if (!cause) return watcher_->abort(cause, waited_for);
+  if (!cause) return watcher_->give_up(cause, waited_for);
   return {Code::kAborted, "the communicator is closed", world_->rank()};
 }
 

@@ -87,6 +87,7 @@ class Engine {
   [[nodiscard]] Status stop_cause();
   void look();
   void fail_queue(const Status& cause);
+  void release();
 
   const pid_t pid_;
   backend::Interrupt interrupt_;
@@ -101,6 +102,7 @@ class Engine {
   Status stop_;                   // why this rank itself stops
   Status failure_;                // the first failure of all
   std::vector<GroupPtr> groups_;  // beside the world
+  bool is_released_ = false;      // nothing executes any more, links and memory are gone
   Recorder recorder_;
 
   std::mutex join_mutex_;

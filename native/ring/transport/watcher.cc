@@ -69,12 +69,18 @@ Status Watcher::failure() const {
   return failure_;
 }
 
-Status Watcher::abort(const Status& cause, int waited_for) {
+Status Watcher::abort(const Status& cause) {
+  const std::lock_guard lock(mutex_);
+  say(cause);
+  return failure_;
+}
+
+Status Watcher::give_up(const Status& cause, int waited_for) {
   std::unique_lock lock(mutex_);
   if (waited_for >= 0) waited_for_ = waited_for;
   gave_up_ = true;
   const bool doubtful = failure_.code() == Code::kCollectiveTimeout;
-  if (failure_.is_ok() || (doubtful && cause.code() != Code::kAborted)) hear(rank_, cause, rank_);
+  say(cause);
   answer();
   const auto own = views_.find(rank_);
   const Status start = doubtful && own != views_.end() ? own->second : failure_;
@@ -158,10 +164,17 @@ void Watcher::hear_of_leaving(int origin, int from) {
   interrupt_.mark_left(origin);
 }
 
+// This rank's own view. Beside a time-out, which blames by guess, any other cause is worth telling.
+void Watcher::say(const Status& cause) {
+  const bool doubtful = failure_.code() == Code::kCollectiveTimeout;
+  if (failure_.is_ok() || (doubtful && cause.code() != Code::kAborted)) hear(rank_, cause, rank_);
+}
+
 void Watcher::hear(int origin, const Status& said, int from) {
   const bool lacks_host = said.host().empty() && is_rank(said.rank());
   const Status view = lacks_host ? Status(said.code(), said.report(), said.rank(),
                                           hosts_[static_cast<std::size_t>(said.rank())])
+                                       .with_missing(said.missing())
                                  : said;
   if (!views_.emplace(origin, view).second) return;
   tell(encode_abort(origin, view), from, origin);

@@ -43,11 +43,13 @@ class Watcher {
   // Ok while all live; then the first cause, for good.
   [[nodiscard]] Status failure() const;
 
-  // This rank gives up because of `cause`; `waited_for` is the rank that it was waiting for, or -1. Tells all
-  // others, raises the interrupt, and returns the cause that all ranks name: an earlier one where there is
-  // one. Blocks for a time-out only, and no longer than a short grace. A kAborted says nothing new where
-  // there is a failure already.
-  Status abort(const Status& cause, int waited_for = -1);
+  // This rank gives up because of `cause`: tells all others and raises the interrupt. Returns the first cause
+  // that is known: an earlier one where there is one. A kAborted says nothing new where there is a failure
+  // already. Never blocks.
+  Status abort(const Status& cause);
+  // The same from the thread that has stopped executing; `waited_for` is the rank that it was waiting for, or
+  // -1. Returns the cause that all ranks name. Blocks for a time-out only, and no longer than a short grace.
+  Status give_up(const Status& cause, int waited_for);
 
   // Says bye and ends the thread. Again: does nothing.
   void close() noexcept;
@@ -59,6 +61,7 @@ class Watcher {
   void attend_all(const std::vector<pollfd>& fds, const std::vector<std::size_t>& begin);
   void attend(Lifeline& lifeline);
   void hear_of_leaving(int origin, int from);
+  void say(const Status& cause);
   // Records and passes on what `origin` says, once.
   void hear(int origin, const Status& said, int from);
   void answer();
