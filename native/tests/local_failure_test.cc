@@ -146,6 +146,18 @@ TEST_CASE("a rank that has left ends the wait for it, not that for what it still
   }
 }
 
+TEST_CASE("a rank that has left also ends the wait for another one that has not come yet") {
+  LocalRanks ranks(3);
+  CHECK(ranks.all_ok([](algo::Local& local, std::size_t) { return barrier(local, "start"); }));
+  const auto outcomes = ranks.on_all([&](algo::Local& local, std::size_t index) {
+    if (index == 2) ranks.interrupt(0).mark_left(2);
+    return index == 0 ? barrier(local, "lonely") : Status::ok();  // waits for rank 1 first
+  });
+  CHECK(outcomes[0].code() == Code::kPeerLost);
+  CHECK(outcomes[0].rank() == 2);
+  CHECK(contains(outcomes[0].message(), "rank 2: it closed its communicator"));
+}
+
 TEST_CASE("waits are counted, and nobody sleeps or wakes for what is there") {
   LocalRanks ranks(2);
   CHECK(ranks.all_ok([](algo::Local& local, std::size_t index) -> Status {

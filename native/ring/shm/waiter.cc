@@ -108,7 +108,8 @@ Wake Waiter::sleep(int member, const std::atomic<std::uint64_t>& word, std::uint
     // From here on `awaited` stays: peers follow it to who is to blame.
     const Deadline next_look = interrupt_.next_wake(deadline);
     if (interrupt_.raised()) return Wake::kInterrupted;
-    if (interrupt_.has_left(ranks_[static_cast<std::size_t>(member)])) {
+    gone_ = first_gone(member);
+    if (gone_ >= 0) {
       return word.load(std::memory_order_acquire) >= target ? Wake::kReady
                                                             : Wake::kLeft;  // its last word counts
     }
@@ -116,6 +117,17 @@ Wake Waiter::sleep(int member, const std::atomic<std::uint64_t>& word, std::uint
     ++counts_.sleeps;
     futex_wait(bell.word, rung, next_look.poll_ms(kLongestSleepMs));
   }
+}
+
+// The awaited member when it has left, else one that never came to the expected meeting; -1 for none.
+int Waiter::first_gone(int member) const {
+  const auto left = [this](int one) { return interrupt_.has_left(ranks_[static_cast<std::size_t>(one)]); };
+  if (left(member)) return member;
+  for (int other = 0; other < group_.size(); ++other) {
+    if (other == group_.index() || !left(other)) continue;
+    if (group_.line(other, expected_).sequence.load(std::memory_order_acquire) < expected_) return other;
+  }
+  return -1;
 }
 
 void Waiter::wake(Bell& bell) noexcept {

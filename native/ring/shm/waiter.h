@@ -44,6 +44,11 @@ class Waiter {
     return wait(member, word, target, deadline);
   }
 
+  // All members are needed at meeting `number`: one that leaves without coming to it ends every wait.
+  void expect(std::uint64_t number) noexcept { expected_ = number; }
+  // The member that kLeft means.
+  [[nodiscard]] int gone() const noexcept { return gone_; }
+
   // Sets a word of this member and wakes who sleeps for it.
   void advance(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
     word.store(value, std::memory_order_seq_cst);  // before `awaited` is read: no wake-up is lost
@@ -68,6 +73,7 @@ class Waiter {
                               std::uint64_t target);
   [[nodiscard]] Wake sleep(int member, const std::atomic<std::uint64_t>& word, std::uint64_t target,
                            const Deadline& deadline);
+  [[nodiscard]] int first_gone(int member) const;
   void wake(Bell& bell) noexcept;
 
   const LocalGroup& group_;
@@ -75,6 +81,8 @@ class Waiter {
   backend::Interrupt& interrupt_;
   std::vector<Bell*> others_;
   std::uint32_t awaited_as_;
+  std::uint64_t expected_ = 0;
+  int gone_ = -1;
   Spin how_ = Spin::kAdaptive;
   SpinBudget budget_;
   WaitCounts counts_;

@@ -40,6 +40,7 @@ void Session::announce(const backend::Call& call) {
   page.size = std::min(header.size, shm::kHeaderBytes);
   std::memcpy(page.bytes, header.data, page.size);
   line.hash = call.what.hash();
+  waiter_.expect(next_);
   waiter_.advance(line.sequence, next_);
   ++next_;
 }
@@ -104,16 +105,16 @@ Status Session::room_for(std::uint64_t number, const backend::Call& call) {
 
 Status Session::failed(shm::Wake how, int member, const backend::Call& call) {
   const int rank = rank_of(index());
-  const int lagging = rank_of(waiter_.laggard(member));
+  const int lagging = rank_of(how == shm::Wake::kLeft ? waiter_.gone() : waiter_.laggard(member));
   waited_for_ = lagging;
   switch (how) {
     case shm::Wake::kInterrupted:
       return {Code::kAborted, call.what.name() + " was interrupted", rank};
     case shm::Wake::kLeft:
-      return {Code::kPeerLost,
-              "rank " + std::to_string(rank_of(member)) +
-                  ": it closed its communicator while this rank still needs it",
-              rank_of(member)};
+      return {
+          Code::kPeerLost,
+          "rank " + std::to_string(lagging) + ": it closed its communicator while this rank still needs it",
+          lagging};
     default:
       break;
   }

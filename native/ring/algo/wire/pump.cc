@@ -19,6 +19,9 @@ constexpr std::size_t kBlock = 256 * 1024;
 constexpr std::size_t kFewLanes = 16;
 // How long ranks that disagree wait for other headers, to tell who is alone.
 constexpr double kGrace_s = 0.2;
+// How long after the end of a stream its lifeline may take to say why. It ends with the stream when a process
+// dies, and before it in any other order; only our own watcher may be late.
+constexpr double kWordGrace_s = 1.0;
 
 std::string seconds_text(double seconds) {
   auto text = std::to_string(seconds);
@@ -51,6 +54,7 @@ void Pump::add_new(int peer, Outgoing* out, Incoming* in) {
   lane.out = out;
   lane.in = in;
   lane.send_blocked = lane.recv_blocked = lane.agreed = false;
+  lane.patience.reset();
   lane.sending.filled = lane.sending.used = lane.receiving.filled = lane.receiving.used = 0;
 }
 
@@ -253,10 +257,11 @@ bool Pump::arm() {
 
 Status Pump::sleep(const backend::Call& call) {
   if (arm()) return Status::ok();
-  RING_TRY(check_left(call));
   fds_.push_back({interrupt_.fd(), POLLIN, 0});
   while (true) {
-    const Deadline wake = interrupt_.next_wake(call.deadline);
+    RING_TRY(check_ended(call));
+    Deadline wake = interrupt_.next_wake(call.deadline);
+    if (is_ending_) wake = wake.but_within(kGrace_s);
     const int count = ::poll(fds_.data(), fds_.size(), wake.poll_ms());
     if (count < 0 && errno != EINTR) return Status::system("poll", errno, mesh_.rank);
     if (count > 0) break;
@@ -272,17 +277,23 @@ Status Pump::sleep(const backend::Call& call) {
   return Status::ok();
 }
 
-// A peer that closed in order and whose stream has ended will not give what is still needed.
-Status Pump::check_left(const backend::Call& call) {
+// A peer whose stream has ended will not give what is still needed: it closed in order, or its connection is
+// cut although it lives.
+Status Pump::check_ended(const backend::Call& call) {
+  is_ending_ = false;
   for (std::size_t i = 0; i < num_lanes_; ++i) {
-    const Lane& lane = *lanes_[i];
-    if (!has_unsent(lane) && !awaits(lane)) continue;
-    if (!lane.link->ended() || !interrupt_.has_left(lane.peer)) continue;
+    Lane& lane = *lanes_[i];
+    if ((!has_unsent(lane) && !awaits(lane)) || !lane.link->ended()) continue;
+    if (!lane.patience) lane.patience = Deadline::after(kWordGrace_s);
+    const bool left = interrupt_.has_left(lane.peer);
+    is_ending_ = true;
+    if (!left && !lane.patience->passed()) continue;
     waited_for_ = lane.peer;
     const auto& host = mesh_.hosts[static_cast<std::size_t>(lane.peer)];
     return {Code::kPeerLost,
             call.what.name() + ": rank " + std::to_string(lane.peer) + " on " + host +
-                " closed its communicator while this rank still needs it",
+                (left ? " closed its communicator while this rank still needs it"
+                      : " is lost: its data connection has ended without a word why"),
             lane.peer, host};
   }
   return Status::ok();

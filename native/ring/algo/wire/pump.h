@@ -5,11 +5,12 @@
 
 #include <poll.h>  // for pollfd
 
-#include <array>    // for array
-#include <chrono>   // for steady_clock
-#include <cstddef>  // for byte, size_t
-#include <memory>   // for unique_ptr
-#include <vector>   // for vector
+#include <array>     // for array
+#include <chrono>    // for steady_clock
+#include <cstddef>   // for byte, size_t
+#include <memory>    // for unique_ptr
+#include <optional>  // for optional
+#include <vector>    // for vector
 
 #include "ring/algo/wire/stream.h"
 #include "ring/backend/backend.h"
@@ -58,6 +59,7 @@ class Pump {
     bool send_blocked = false;
     bool recv_blocked = false;
     bool agreed = false;
+    std::optional<Deadline> patience;  // since its stream has ended, for a word why
     Stage sending;
     Stage receiving;
   };
@@ -78,7 +80,7 @@ class Pump {
   [[nodiscard]] Status wait(const backend::Call& call);
   [[nodiscard]] Status sleep(const backend::Call& call);
   [[nodiscard]] bool arm();
-  [[nodiscard]] Status check_left(const backend::Call& call);
+  [[nodiscard]] Status check_ended(const backend::Call& call);
   [[nodiscard]] const Lane* first_waiting() const;
   [[nodiscard]] Status interrupted(const backend::Call& call);
   [[nodiscard]] Status timed_out(const backend::Call& call);
@@ -92,6 +94,7 @@ class Pump {
   int waited_for_ = -1;
   std::size_t num_lanes_ = 0;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  bool is_ending_ = false;  // a stream has ended, and nobody said why
   std::vector<pollfd> fds_;
   std::vector<std::size_t> first_fd_;  // of each lane, one more at the end
 };
