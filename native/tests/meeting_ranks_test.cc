@@ -150,6 +150,25 @@ TEST_CASE("who knows of no missing neighbour hears from others who is missing") 
   }
 }
 
+TEST_CASE("all learn of all that the first one misses at its deadline") {
+  auto listeners = open_listeners(13, "tcp");  // rank 5 is the parent of rank 11 and of rank 12
+  const auto addresses = addresses_of(listeners);
+  std::vector<Status> outcomes(11);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 11; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto place = static_cast<std::size_t>(rank);
+      const auto options = options_for(rank, addresses, rank == 5 ? 0.5 : 60);
+      outcomes[place] = listeners[place].connect(options).status();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& outcome : outcomes) {
+    CHECK(outcome.code() == Code::kRendezvousTimeout);
+    CHECK(outcome.missing() == std::vector<int>{11, 12});
+  }
+}
+
 TEST_CASE("more links are opened when all call for them at once") {
   auto meshes = met_meshes(10, "tcp");
   std::vector<int> all(meshes.size());

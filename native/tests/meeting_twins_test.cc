@@ -1,4 +1,5 @@
-// Two processes that claim one rank, both with the right secret: the first stays whole, the second outside.
+// Half a rank, with the right secret: two processes that claim one rank, and one that dies between its two
+// connections.
 #include <doctest/doctest.h>
 #include <poll.h>  // for poll
 
@@ -66,4 +67,19 @@ TEST_CASE("of two processes that claim one rank the first stays, and no link is 
   REQUIRE_MESSAGE(outcome, outcome.status().message());
   CHECK(listeners[0].refusals().duplicate == 3);
   CHECK(outcome.value().lifelines[1]->check().is_ok());
+}
+
+TEST_CASE("a rank that dies between its two connections is lost at once") {
+  for (const auto channel : {Channel::kTcpControl, Channel::kTcpData}) {
+    auto listeners = open_listeners(2, "tcp");
+    const auto addresses = addresses_of(listeners);
+    Status outcome;
+    std::thread zero([&] { outcome = listeners[0].connect(options_for(0, addresses, 600)).status(); });
+    {
+      const auto dying = call(addresses[0], channel, 1, Greeting::Progress::kProven).take_socket();
+    }
+    zero.join();
+    CHECK(outcome.code() == Code::kPeerLost);
+    CHECK(outcome.rank() == 1);
+  }
 }

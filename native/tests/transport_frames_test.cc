@@ -74,6 +74,20 @@ TEST_CASE("a cut frame stays unfinished and is no frame") {
   }
 }
 
+TEST_CASE("the ranks that are missing are named one by one, up to a bound") {
+  for (const int count : {0, 1, 3, 256, 1000}) {
+    std::vector<int> missing;
+    for (int rank = 0; rank < count; ++rank) missing.push_back(3 * rank);
+    FrameReader reader;
+    push(reader, encode_abort(5, kCause.with_missing(missing)));
+    const auto next = reader.next();
+    REQUIRE(next);
+    REQUIRE(next.value());
+    if (missing.size() > kMaxAbortMissing) missing.resize(kMaxAbortMissing);
+    CHECK(next.value()->cause.missing() == missing);
+  }
+}
+
 TEST_CASE("long messages and causes are cut to the bound") {
   const Status inner(Code::kSystem, std::string(5000, 'y'));
   const Status outer = Status(Code::kAborted, "outer", 1, std::string(1000, 'h')).because(inner);

@@ -1,6 +1,8 @@
 #include "ring/transport/frames.h"
 
-#include <utility>  // for move
+#include <algorithm>  // for min
+#include <utility>    // for move
+#include <vector>     // for vector
 
 #include "ring/base/wire.h"
 
@@ -24,8 +26,13 @@ std::optional<Frame> decode_abort(Bytes body) {
   const Code code = known_code(reader.u32());
   std::string host = reader.text(kMaxAbortHost);
   std::string message = reader.text(kMaxAbortMessage);
+  const std::size_t count = reader.u16();
+  if (count > kMaxAbortMissing) return std::nullopt;
+  std::vector<int> missing;
+  for (std::size_t i = 0; i < count; ++i) missing.push_back(static_cast<std::int32_t>(reader.u32()));
   if (!reader.at_end()) return std::nullopt;
-  return Frame{FrameKind::kAbort, origin, Status(code, std::move(message), rank, std::move(host))};
+  const Status cause(code, std::move(message), rank, std::move(host));
+  return Frame{FrameKind::kAbort, origin, cause.with_missing(std::move(missing))};
 }
 
 Status nonsense() {
@@ -52,6 +59,9 @@ std::string encode_abort(int origin, const Status& cause) {
   body.u32(static_cast<std::uint32_t>(cause.code()));
   body.text(cause.host(), kMaxAbortHost);
   body.text(cause.report(), kMaxAbortMessage);
+  const std::size_t count = std::min(cause.missing().size(), kMaxAbortMissing);
+  body.u16(static_cast<std::uint16_t>(count));
+  for (std::size_t i = 0; i < count; ++i) body.u32(static_cast<std::uint32_t>(cause.missing()[i]));
   WireWriter frame;
   frame.u8(static_cast<std::uint8_t>(FrameKind::kAbort));
   frame.u32(static_cast<std::uint32_t>(body.str().size()));

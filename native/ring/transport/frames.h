@@ -26,7 +26,9 @@ enum class FrameKind : std::uint8_t {
 
 inline constexpr std::size_t kMaxAbortMessage = 4096;
 inline constexpr std::size_t kMaxAbortHost = 255;
-inline constexpr std::size_t kMaxAbortBody = 4 + 4 + 4 + 2 + kMaxAbortHost + 2 + kMaxAbortMessage;
+inline constexpr std::size_t kMaxAbortMissing = 256;
+inline constexpr std::size_t kMaxAbortBody =
+    4 + 4 + 4 + 2 + kMaxAbortHost + 2 + kMaxAbortMessage + 2 + 4 * kMaxAbortMissing;
 
 struct Frame {
   FrameKind kind;
@@ -36,7 +38,7 @@ struct Frame {
 
 [[nodiscard]] std::string encode_word(FrameKind kind);  // of the kinds that are one byte
 [[nodiscard]] std::string encode_left(int origin);
-// Messages that are too long are cut.
+// Messages and lists of missing ranks that are too long are cut.
 [[nodiscard]] std::string encode_abort(int origin, const Status& cause);
 
 // Puts frames together from pieces of any size.

@@ -130,7 +130,8 @@ void Lifeline::take(Frame frame) {
       return;
     case FrameKind::kAbort:
       if (frame.cause.rank() < 0) {  // who names nobody blames itself
-        frame.cause = Status(frame.cause.code(), frame.cause.message(), peer_, host_);
+        frame.cause = Status(frame.cause.code(), frame.cause.message(), peer_, host_)
+                          .with_missing(frame.cause.missing());
       }
       if (failure_.is_ok()) failure_ = frame.cause;
       break;

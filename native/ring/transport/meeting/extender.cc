@@ -80,7 +80,7 @@ class TcpExtender final : public Extender {
       if (missing < 0) return {};
       if (interrupt.raised()) return {Code::kAborted, "interrupted", context_.self.rank};
       if (interrupt.has_left(missing)) return left_rank(missing, context_.host_of(missing));
-      if (deadline.passed()) return timed_out(missing);
+      if (deadline.passed()) return timed_out(missing, doorman.refusals());
       std::vector<pollfd> fds{{interrupt.fd(), POLLIN, 0}};
       doorman.watch(fds);
       for (const Dialer& dialer : dialers) dialer.watch(fds);
@@ -93,10 +93,12 @@ class TcpExtender final : public Extender {
   }
 
  private:
-  [[nodiscard]] Status timed_out(int missing) const {
+  [[nodiscard]] Status timed_out(int missing, const Refusals& refusals) const {
+    const std::string strangers = refusals.describe();
     return {Code::kCollectiveTimeout,
             "rank " + std::to_string(context_.self.rank) + " waited for a connection with " +
-                context_.name_of(missing),
+                context_.name_of(missing) +
+                (strangers.empty() ? "" : "; connections refused here: " + strangers),
             missing, context_.host_of(missing)};
   }
 

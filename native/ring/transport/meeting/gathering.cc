@@ -125,7 +125,9 @@ void Gathering::watch(std::vector<pollfd>& fds) const {
 
 void Gathering::abort(const Status& cause) {
   for (auto& lifeline : mesh_.lifelines) {
-    if (lifeline) lifeline->send(encode_abort(mesh_.rank, cause));
+    if (!lifeline) continue;
+    lifeline->send(encode_abort(mesh_.rank, cause));
+    lifeline->close();
   }
 }
 
