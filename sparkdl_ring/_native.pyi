@@ -269,6 +269,10 @@ class Listener:
     ) -> Communicator:
         """Meets all ranks (``addresses`` by rank); RendezvousTimeoutError names who is missing."""
 
+    @property
+    def refusals(self) -> str:
+        """Who was shown out while the ranks met, "3 silent, 1 without the secret"; empty when nobody was."""
+
     def close(self) -> None: ...
 
 class DeviceWork:

@@ -64,6 +64,7 @@ void bind_listener(py::module_& module) {
            py::arg("generation"), py::arg("secret"), py::arg("timeout_s"),
            py::arg("hosts") = std::vector<std::string>(),
            "Meets all ranks; raises RendezvousTimeoutError naming who is missing.")
+      .def_property_readonly("refusals", [](const Listener& self) { return self.refusals().describe(); })
       .def("close", &Listener::close);
 }
 

@@ -61,6 +61,8 @@ def connect(
             [g.host for g in everyone],
         )
     finally:
+        if listener.refusals:
+            _log.warning("rank %d refused connections while ranks met: %s", world.rank, listener.refusals)
         listener.close()
     reasons = explain(world.rank, everyone, config.transport, native.transports)
     for peer, reason in reasons.items():

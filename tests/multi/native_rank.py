@@ -1,6 +1,8 @@
 """One rank over the raw native module, led by lines on its standard streams; see test_native_processes.py."""
 
 import json
+import os
+import signal
 import sys
 
 import numpy as np
@@ -13,8 +15,16 @@ def say(**line: object) -> None:
     sys.stdout.flush()
 
 
+def forked_child() -> int:
+    """A child that lives on with copies of all that its parent had open."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    return child
+
+
 def main() -> None:
-    transport, rank, timeout_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+    transport, rank, timeout_s, forks = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
     listener = _native.Listener("127.0.0.1", transport)
     say(address=listener.address.hex())
     addresses = [bytes.fromhex(text) for text in json.loads(sys.stdin.readline())]
@@ -22,7 +32,7 @@ def main() -> None:
     values = np.ones(1 << 20, np.float32)
     pointer = int(values.__array_interface__["data"][0])
     communicator.barrier(30.0).wait()
-    say(up=True)
+    say(up=True, child=forked_child() if forks else 0)
     try:
         while True:
             communicator.allreduce(pointer, pointer, values.size, 5, 1, timeout_s, "gradient").wait()

@@ -39,9 +39,6 @@ for comm in ranks:
 """
 
 
-# Ranks that meet as processes do not get the host's one segment yet: they reduce through a pair of byte rings
-# each, which look at sockets as often as the machine's load wants. Take the mark off when they do.
-@pytest.mark.xfail(strict=False, reason="the segment of a host is not handed over yet")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_nothing_grows_with_the_number_of_chunks(tmp_path):
     shim = tmp_path / "counted.so"

@@ -31,17 +31,17 @@ def hear(rank: subprocess.Popen[str]) -> dict[str, Any]:
     return heard
 
 
-@pytest.fixture(params=["shm", "tcp"])
-def ranks(request: pytest.FixtureRequest) -> Iterator[list[subprocess.Popen[str]]]:
+def start_all(transport: str, *more: str) -> list[subprocess.Popen[str]]:
     environment = {**config.environment(), "PYTHONPATH": str(ROOT)}
     started = [
         subprocess.Popen(
             [
                 sys.executable,
                 str(Path(__file__).with_name("native_rank.py")),
-                request.param,
+                transport,
                 str(r),
                 str(DEADLINE_S),
+                *more,
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -55,6 +55,12 @@ def ranks(request: pytest.FixtureRequest) -> Iterator[list[subprocess.Popen[str]
         assert rank.stdin is not None
         rank.stdin.write(addresses + "\n")
         rank.stdin.flush()
+    return started
+
+
+@pytest.fixture(params=["shm", "tcp"])
+def ranks(request: pytest.FixtureRequest) -> Iterator[list[subprocess.Popen[str]]]:
+    started = start_all(request.param)
     assert all(hear(rank)["up"] for rank in started)
     yield started
     for rank in started:
@@ -76,6 +82,23 @@ def test_the_bad_process_is_named(
         assert (failure["kind"], failure["rank"]) == (kind, SIZE - 1), failure["text"]
         assert rank.wait(timeout=10) == 0
     assert time.monotonic() - start < within_s
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_a_killed_process_is_named_although_a_child_that_it_forked_lives_on(transport: str) -> None:
+    started = start_all(transport, "forks")
+    children = [hear(rank)["child"] for rank in started]
+    try:
+        started[-1].kill()
+        for rank in started[:-1]:
+            failure = hear(rank)
+            assert (failure["kind"], failure["rank"]) == ("PeerLostError", SIZE - 1), failure["text"]
+        os.kill(children[-1], 0)  # it still lives
+    finally:
+        for rank, child in zip(started, children, strict=True):
+            rank.kill()
+            os.kill(child, signal.SIGKILL)
+            rank.communicate()
 
 
 IN_A_FORKED_CHILD = """
