@@ -57,4 +57,4 @@ def test_nothing_grows_with_the_number_of_chunks(tmp_path):
     small, large = json.loads(answer.stdout)
     more_chunks = 2 * (LARGE_MB - SMALL_MB) * (1 << 20) / CHUNK_BYTES  # of both ranks
     for name, before, after in zip(("allocations", "system calls"), small, large, strict=False):
-        assert after - before < more_chunks / 4, f"{name} for a call: {before} with 4 MB, {after} with 64 MB"
+        assert after - before < more_chunks / 40, f"{name} for a call: {before} with 4 MB, {after} with 64 MB"

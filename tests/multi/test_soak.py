@@ -79,7 +79,7 @@ def test_two_processes_that_meet_again_and_again_hold_nothing(transport):
     crew = Crew()
     try:
         hands = crew.hire(2)
-        for number in range(300):
+        for number in range(200):
             assert meet_and_leave(hands, f"again-{number}", transport) == []
     finally:
         for hand in hands:
