@@ -240,6 +240,26 @@ class Window:
     @property
     def bytes(self) -> int: ...
 
+class TcpOptions:
+    """How the TCP links of one rank are made.
+
+    Args:
+        port_range: Ports to choose from, ``"40000-40100"``; empty leaves the choice to the system.
+        tls: TLS 1.3 on all TCP connections, keyed by the secret; the same on every rank. Needs OpenSSL:
+            MissingDependencyError where it cannot be loaded.
+        streams: Data connections of each link, 1 to 16; the smaller number of the two ends counts.
+        socket_buffer_bytes: Of each socket each way; 0 lets the system adapt it.
+    """
+
+    def __init__(
+        self,
+        *,
+        port_range: str = "",
+        tls: bool = False,
+        streams: int = 1,
+        socket_buffer_bytes: int = 0,
+    ) -> None: ...
+
 class Listener:
     """The listening end of one rank, open from choice of port to connection.
 
@@ -247,11 +267,11 @@ class Listener:
         host: Numeric address to bind and publish.
         transport: ``auto``, ``shm`` or ``tcp``.
         host_id: Identity of the machine as seen by shared memory; empty takes the boot id.
-        port_range: Ports to choose from, ``"40000-40100"``; empty leaves the choice to the system.
+        tcp: How its TCP links are made.
     """
 
     def __init__(
-        self, host: str, transport: str = "auto", host_id: str = "", port_range: str = ""
+        self, host: str, transport: str = "auto", host_id: str = "", tcp: TcpOptions = ...
     ) -> None: ...
     @property
     def address(self) -> bytes:

@@ -35,6 +35,13 @@ class CommConfig:
         "empty takes the one that leads to the others.",
     )
     port_range: str = setting("", "Ports to listen on, such as 40000-40100; empty lets the system choose.")
+    tls: bool = setting(
+        False, "TLS 1.3 on all TCP links, keyed by the run's secret, the same on all ranks; needs OpenSSL."
+    )
+    streams: int = setting(1, "TCP connections that carry the data of each link, 1 to 16.")
+    socket_buffer_bytes: int = setting(
+        0, "Buffer of each TCP socket each way, in bytes; 0 lets the system adapt it."
+    )
     host_id: str = setting(
         "", "Identity of this host: ranks with equal ones share memory; empty finds it out."
     )

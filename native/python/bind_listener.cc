@@ -19,11 +19,12 @@ namespace py = pybind11;
 using comm::Communicator;
 using transport::ConnectOptions;
 using transport::Listener;
+using transport::tcp::TcpOptions;
 
 std::unique_ptr<Listener> open(std::string host, std::string wish, std::string host_id,
-                               std::string port_range) {
+                               const TcpOptions& tcp) {
   transport::ListenOptions options(std::move(host), std::move(wish), std::move(host_id));
-  options.port_range = std::move(port_range);
+  options.tcp = tcp;
   return std::make_unique<Listener>(value_or_raise(Listener::open(options)));
 }
 
@@ -55,10 +56,16 @@ Communicator connect(Listener& self, int rank, const std::vector<py::bytes>& add
 }  // namespace
 
 void bind_listener(py::module_& module) {
+  py::class_<TcpOptions>(module, "TcpOptions", "How the TCP links of one rank are made.")
+      .def(py::init([](std::string port_range, bool tls, int streams, int socket_buffer_bytes) {
+             return TcpOptions{std::move(port_range), tls, streams, socket_buffer_bytes};
+           }),
+           py::kw_only(), py::arg("port_range") = "", py::arg("tls") = false, py::arg("streams") = 1,
+           py::arg("socket_buffer_bytes") = 0);
   py::class_<Listener>(module, "Listener",
                        "The listening end of one rank, open from choice of port to connection.")
       .def(py::init(&open), py::arg("host"), py::arg("transport") = "auto", py::arg("host_id") = "",
-           py::arg("port_range") = "")
+           py::arg("tcp") = TcpOptions())
       .def_property_readonly("address", [](const Listener& self) { return py::bytes(self.address()); })
       .def("connect", &connect, py::arg("rank"), py::arg("addresses"), py::arg("run_id"),
            py::arg("generation"), py::arg("secret"), py::arg("timeout_s"),

@@ -43,9 +43,10 @@ TEST_CASE("buffers far larger than those of the transport") {
   for (const std::string transport : kTransports) {
     const auto small = [](int, ConnectOptions& options) {
       options.segment.slot_bytes = std::size_t{64} << 10;
-      options.socket_buffer_bytes = 4096;
     };
-    auto group = start_group(met_meshes(3, transport, small));
+    transport::tcp::TcpOptions tcp;
+    tcp.socket_buffer_bytes = 4096;
+    auto group = start_group(met_meshes(3, transport, small, tcp));
     check_allreduce(group, DType::kFloat32, ReduceOp::kSum, 20011);
     check_allreduce(group, DType::kBFloat16, ReduceOp::kMean, 20011);
     check_broadcast(group, DType::kFloat64, 1, 20011);

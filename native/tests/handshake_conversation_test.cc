@@ -4,6 +4,7 @@
 #include <algorithm>  // for min
 #include <random>     // for mt19937
 #include <string>     // for string
+#include <vector>     // for vector
 
 #include "ring/base/protocol.h"
 #include "ring/transport/handshake/conversation.h"
@@ -23,7 +24,7 @@ Digest filled(char with) {
 }
 
 Identity identity(int rank) {
-  return {rank, 4, 7, filled('r'), filled('s')};
+  return {rank, 4, 7, filled('r'), filled('s'), false};
 }
 
 Conversation connect(const Identity& self, int target = 0, Channel channel = Channel::kTcpControl) {
@@ -105,6 +106,23 @@ TEST_CASE("what was said to one is worth nothing to another: no replay") {
   CHECK(later.state() == State::kRefused);
 }
 
+TEST_CASE("each connection has a key of its own, the same on both ends") {
+  std::vector<Digest> keys;
+  for (int round = 0; round < 2; ++round) {
+    auto connector = connect(identity(3));
+    auto acceptor = accept(identity(0));
+    for (int i = 0; i < 2; ++i) {
+      give(acceptor, connector.take_output());
+      give(connector, acceptor.take_output());
+    }
+    REQUIRE(connector.state() == State::kProven);
+    REQUIRE(acceptor.state() == State::kProven);
+    CHECK(connector.connection_key() == acceptor.connection_key());
+    keys.push_back(connector.connection_key());
+  }
+  CHECK(keys[0] != keys[1]);
+}
+
 TEST_CASE("an end that hears only its own words is refused: no reflection") {
   auto connector = connect(identity(3));
   give(connector, connector.take_output());
@@ -137,9 +155,37 @@ TEST_CASE("garbage and truncations end in refusal or in waiting, never in proof"
   }
 }
 
+TEST_CASE("a hello says which data connection it is, and whether tls is wanted") {
+  for (const Channel first : {Channel::kTcpData, Channel::kMoreData}) {
+    const auto channels = data_channels(first, kMaxStreams);
+    for (int stream = 0; stream < kMaxStreams; ++stream) {
+      Hello hello;
+      hello.channel = channels[static_cast<std::size_t>(stream)];
+      hello.tls = stream % 2 == 1;
+      const std::string text = encode_hello(hello);
+      Hello read;
+      REQUIRE(decode_hello(Bytes(text.data(), text.size()), read));
+      CHECK(first_of(read.channel) == first);
+      CHECK(stream_of(read.channel) == stream);
+      CHECK(read.tls == hello.tls);
+      CHECK(read.role == Role::kConnector);
+    }
+  }
+  Hello hello;
+  for (const int channel : {0, 5, 0x11, 0x13, 0xf5}) {
+    hello.channel = static_cast<Channel>(channel);
+    const std::string text = encode_hello(hello);
+    Hello read;
+    CHECK_FALSE(decode_hello(Bytes(text.data(), text.size()), read));
+  }
+  CHECK(stream_of(Channel::kTcpControl) == -1);
+  CHECK(stream_of(Channel::kUnixControl) == -1);
+}
+
 TEST_CASE("a proven peer is judged by what it claims") {
   const Identity self = identity(1);
-  Hello peer{ring::kProtocolVersion, Role::kConnector, Channel::kTcpData, 7, 4, 3, 1, 5, filled('r'), {}};
+  Hello peer{
+      ring::kProtocolVersion, Role::kConnector, Channel::kTcpData, 7, 4, 3, 1, 5, filled('r'), {}, false};
   CHECK(judge(self, peer, -1, "").verdict == Verdict::kWelcome);
   const auto verdict_with = [&](auto change) {
     Hello changed = peer;
@@ -150,6 +196,7 @@ TEST_CASE("a proven peer is judged by what it claims") {
   };
   CHECK(verdict_with([](Hello& h) { h.version = 99; }) == Verdict::kDisagrees);
   CHECK(verdict_with([](Hello& h) { h.size = 5; }) == Verdict::kDisagrees);
+  CHECK(verdict_with([](Hello& h) { h.tls = true; }) == Verdict::kDisagrees);
   CHECK(verdict_with([](Hello& h) { h.run = filled('q'); }) == Verdict::kOtherRun);
   CHECK(verdict_with([](Hello& h) { h.generation = 6; }) == Verdict::kOtherRun);
   CHECK(verdict_with([](Hello& h) { h.target = 2; }) == Verdict::kDisagrees);

@@ -20,10 +20,13 @@ using transport::Mesh;
 inline const std::string kSecret(32, 's');
 
 inline std::vector<Listener> open_listeners(int size, const std::string& kind,
-                                            const std::string& host = "127.0.0.1") {
+                                            const std::string& host = "127.0.0.1",
+                                            const transport::tcp::TcpOptions& tcp = {}) {
   std::vector<Listener> listeners;
   for (int rank = 0; rank < size; ++rank) {
-    auto listener = Listener::open(ListenOptions{host, kind, ""});
+    ListenOptions options(host, kind, "");
+    options.tcp = tcp;
+    auto listener = Listener::open(options);
     REQUIRE_MESSAGE(listener, listener.status().report());
     listeners.push_back(std::move(listener).value());
   }
@@ -73,8 +76,9 @@ inline std::vector<Result<Mesh>> meet_all(
 // Meshes of `size` ranks that met over `kind`.
 inline std::vector<Mesh> met_meshes(
     int size, const std::string& kind,
-    const std::function<void(int, ConnectOptions&)>& change = [](int, ConnectOptions&) {}) {
-  auto listeners = open_listeners(size, kind);
+    const std::function<void(int, ConnectOptions&)>& change = [](int, ConnectOptions&) {},
+    const transport::tcp::TcpOptions& tcp = {}) {
+  auto listeners = open_listeners(size, kind, "127.0.0.1", tcp);
   std::vector<Mesh> meshes;
   for (auto& outcome : meet_all(listeners, 30, change)) {
     REQUIRE_MESSAGE(outcome, outcome.status().report());

@@ -32,6 +32,7 @@ RING_SAME(SSL_do_handshake);
 RING_SAME(SSL_session_reused);
 RING_SAME(SSL_read_ex);
 RING_SAME(SSL_write_ex);
+RING_SAME(SSL_has_pending);
 RING_SAME(SSL_get_error);
 RING_SAME(SSL_CIPHER_find);
 RING_SAME(SSL_SESSION_new);

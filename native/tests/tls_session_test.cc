@@ -20,7 +20,7 @@ using ring::Code;
 using ring::Digest;
 using ring::MutableBytes;
 using ring::UniqueFd;
-using Flow = Session::Flow;
+using ring::transport::Flow;
 using Progress = Session::Progress;
 
 struct Pair {

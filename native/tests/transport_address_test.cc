@@ -115,6 +115,26 @@ TEST_CASE("wishes that exclude each other are an error that says so, for all ran
   CHECK(mixed.code() == Code::kRendezvous);
 }
 
+TEST_CASE("an address tells tls and streams, and ranks whose tls differs are refused all alike") {
+  Address secure = on("a");
+  secure.tls = true;
+  secure.streams = 4;
+  const std::string blob = encode_address(secure);
+  CHECK(parse(blob).value().tls);
+  CHECK(parse(blob).value().streams == 4);
+  CHECK_FALSE(parse(encode_address(on("a"))).value().tls);
+  for (const char streams : {'\0', '\x11'}) {
+    std::string wrong = blob;
+    wrong[9] = streams;
+    CHECK_FALSE(parse(wrong));
+  }
+  const auto refused = domains_of({secure, secure, on("a"), secure}).status();
+  CHECK(refused.code() == Code::kRendezvous);
+  CHECK(refused.rank() == 2);
+  CHECK(refused.message() == "comm.tls is off here and on on rank 0: set it to the same on all ranks");
+  CHECK(domains_of({secure, secure}));
+}
+
 TEST_CASE("this machine has one name") {
   CHECK_FALSE(this_machine().empty());
   CHECK(this_machine().size() <= kMaxMachine);

@@ -54,7 +54,7 @@ class NetPlan:
         per_host: Numbers of ranks on each host.
         sizes: Bytes of the float32 buffer.
         contenders: ``ring``; ``ring-bf16``: compressed on the wire; ``ring-tls``; ``ring-streams2``,
-            ``ring-streams4``; ``ring-zerocopy``; ``gloo``. What this build or machine lacks is left out.
+            ``ring-streams4``; ``gloo``. What this build or machine lacks is left out.
         rounds: How often everything is measured, interleaved.
         wire: What connects the hosts.
     """
@@ -197,7 +197,6 @@ def _config_of(name: str) -> CommConfig | None:
         "ring-tls": {"tls": True},
         "ring-streams2": {"streams": 2},
         "ring-streams4": {"streams": 4},
-        "ring-zerocopy": {"zerocopy": "on"},
     }
     if name not in changes:
         raise ConfigError(f"contender {name} is not known; known: {', '.join([*changes, 'gloo'])}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sparkdl_ring import config as settings
 from sparkdl_ring.comm import greeting as greetings_of
@@ -14,6 +15,9 @@ from sparkdl_ring.config import CommConfig
 from sparkdl_ring.log import get_logger
 from sparkdl_ring.rendezvous import Rendezvous, env_rendezvous, hosts, secret_from_env, traps, world_from_env
 from sparkdl_ring.world import SINGLE, World
+
+if TYPE_CHECKING:
+    from sparkdl_ring._native import Listener
 
 _log = get_logger(__name__)
 _SHORTEST_S = 1.0
@@ -40,12 +44,10 @@ def connect(
     """
     if world.size == 1:
         return _connect_alone(world, config, driver)
-    from sparkdl_ring._native import Listener
-
     deadline = time.monotonic() + config.connect_timeout_s
     identity = hosts.host_id(config.host_id)
     listen = hosts.listen_address(config.interface, rendezvous.peers)
-    listener = Listener(listen, config.transport, identity, config.port_range)
+    listener = _open(config, identity, listen)
     try:
         mine = greetings_of.greet(world, identity, listen, listener.address)
         everyone = _meet(rendezvous, mine, _left(deadline))
@@ -127,6 +129,18 @@ def _connect_alone(world: World, config: CommConfig, driver: Versions | None) ->
     comm = Communicator(inproc_group(1)[0], placed, config.timeout_s, None, [placed.host], config.timeline)
     comm.devices.configure(config)
     return comm
+
+
+def _open(config: CommConfig, identity: str, listen: str) -> Listener:
+    from sparkdl_ring._native import Listener, TcpOptions
+
+    tcp = TcpOptions(
+        port_range=config.port_range,
+        tls=config.tls,
+        streams=config.streams,
+        socket_buffer_bytes=config.socket_buffer_bytes,
+    )
+    return Listener(listen, config.transport, identity, tcp)
 
 
 def _meet(rendezvous: Rendezvous, mine: Greeting, timeout_s: float) -> Sequence[Greeting]:

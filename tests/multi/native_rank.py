@@ -25,7 +25,9 @@ def forked_child() -> int:
 
 def main() -> None:
     transport, rank, timeout_s, forks = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
-    listener = _native.Listener("127.0.0.1", transport)
+    secure = transport == "tls"
+    tcp = _native.TcpOptions(tls=secure, streams=2 if secure else 1)
+    listener = _native.Listener("127.0.0.1", "tcp" if secure else transport, tcp=tcp)
     say(address=listener.address.hex())
     addresses = [bytes.fromhex(text) for text in json.loads(sys.stdin.readline())]
     communicator = listener.connect(rank, addresses, "run", 0, b"s" * 32, 30.0)

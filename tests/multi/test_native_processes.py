@@ -58,7 +58,7 @@ def start_all(transport: str, *more: str) -> list[subprocess.Popen[str]]:
     return started
 
 
-@pytest.fixture(params=["shm", "tcp"])
+@pytest.fixture(params=["shm", "tcp", "tls"])
 def ranks(request: pytest.FixtureRequest) -> Iterator[list[subprocess.Popen[str]]]:
     started = start_all(request.param)
     assert all(hear(rank)["up"] for rank in started)
@@ -84,7 +84,7 @@ def test_the_bad_process_is_named(
     assert time.monotonic() - start < within_s
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp"])
+@pytest.mark.parametrize("transport", ["shm", "tcp", "tls"])
 def test_a_killed_process_is_named_although_a_child_that_it_forked_lives_on(transport: str) -> None:
     started = start_all(transport, "forks")
     children = [hear(rank)["child"] for rank in started]

@@ -46,6 +46,11 @@ def test_ports_stay_in_their_range(lab):
     play_all(lab, (0, 0, 1, 1), everything, config=replace(config, transport="tcp"))
 
 
+@pytest.mark.parametrize("changes", [{"tls": True}, {"streams": 4}, {"tls": True, "streams": 2}], ids=str)
+def test_what_carries_the_data_is_a_setting(lab, changes):
+    play_all(lab, (0, 1, 1, 2), everything, config=replace(CONFIG, **changes))
+
+
 def test_frames_that_are_late_and_lost_change_nothing(far_lab):
     play_all(far_lab, (0, 1), everything, config=CONFIG)
 

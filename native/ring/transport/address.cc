@@ -6,13 +6,14 @@
 
 #include "ring/base/random.h"
 #include "ring/base/wire.h"
+#include "ring/transport/handshake/hello.h"
 #include "ring/transport/tcp/socket.h"
 
 namespace ring::transport {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x41524b53;  // "SKRA"
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 
 Status bad(const std::string& why) {
   return {Code::kInvalidArgument, "not the address of a rank: " + why};
@@ -47,6 +48,8 @@ std::string encode_address(const Address& address) {
   writer.u8(kVersion);
   writer.u8(static_cast<std::uint8_t>(address.policy));
   writer.u16(address.port);
+  writer.u8(address.tls ? 1 : 0);
+  writer.u8(static_cast<std::uint8_t>(address.streams));
   writer.text(address.ip, kMaxIpText);
   writer.text(address.unix_name, kMaxUnixName);
   writer.text(address.machine, kMaxMachine);
@@ -66,10 +69,14 @@ Result<Address> parse_address(Bytes blob) {
   if (policy > static_cast<std::uint8_t>(Policy::kTcp)) return bad("unknown transport");
   address.policy = static_cast<Policy>(policy);
   address.port = reader.u16();
+  const std::uint8_t tls = reader.u8();
+  address.tls = tls == 1;
+  address.streams = reader.u8();
   address.ip = reader.text(kMaxIpText);
   address.unix_name = reader.text(kMaxUnixName);
   address.machine = reader.text(kMaxMachine);
   if (!reader.at_end()) return bad("its length is wrong");
+  if (tls > 1 || address.streams < 1 || address.streams > kMaxStreams) return bad("settings that cannot be");
   RING_TRY(check_fields(address));
   return address;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>      // for uint8_t
 #include <string>       // for string
 #include <string_view>  // for string_view
+#include <utility>      // for move
 
 #include "ring/base/bytes.h"
 #include "ring/base/status.h"
@@ -21,11 +22,22 @@ inline constexpr std::size_t kMaxUnixName = 100;  // sun_path holds 108
 inline constexpr std::size_t kMaxMachine = 512;
 
 struct Address {
+  Address() = default;
+  Address(Policy wish, std::string ip_text, std::uint16_t tcp_port, std::string unix_socket,
+          std::string machine_id)
+      : policy(wish),
+        ip(std::move(ip_text)),
+        port(tcp_port),
+        unix_name(std::move(unix_socket)),
+        machine(std::move(machine_id)) {}
+
   Policy policy = Policy::kAuto;
   std::string ip;          // numeric, IPv4 or IPv6 without scope; empty without a TCP listener
   std::uint16_t port = 0;  // 0 without a TCP listener
   std::string unix_name;   // in the abstract namespace; empty without a Unix listener
   std::string machine;     // equal for ranks that can share memory
+  bool tls = false;        // on all TCP connections; must be the same everywhere
+  int streams = 1;         // data connections of each TCP link; the smaller number of the two ends counts
 };
 
 [[nodiscard]] Result<Policy> parse_policy(std::string_view name);  // "auto", "shm", "tcp"

@@ -30,9 +30,22 @@ Status check_shared(const Address& wishes, const std::vector<Address>& addresses
   return {};
 }
 
+Status check_tls(const std::vector<Address>& addresses) {
+  for (std::size_t rank = 1; rank < addresses.size(); ++rank) {
+    const bool first = addresses.front().tls;
+    if (addresses[rank].tls == first) continue;
+    return {Code::kRendezvous,
+            std::string("comm.tls is ") + (first ? "off here and on" : "on here and off") +
+                " on rank 0: set it to the same on all ranks",
+            static_cast<int>(rank)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> domains_of(const std::vector<Address>& addresses) {
+  RING_TRY(check_tls(addresses));
   const auto wish = std::find_if(addresses.begin(), addresses.end(),
                                  [](const Address& address) { return address.policy == Policy::kShm; });
   if (wish != addresses.end()) RING_TRY(check_shared(*wish, addresses));

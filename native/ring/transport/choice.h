@@ -11,7 +11,7 @@
 namespace ring::transport {
 
 // By rank; ranks of equal text share memory. kRendezvous, naming a rank, when the wishes of two exclude each
-// other, or when shm is wished for across machines.
+// other, when shm is wished for across machines, or when one has TLS and another does not.
 [[nodiscard]] Result<std::vector<std::string>> domains_of(const std::vector<Address>& addresses);
 
 // Why they share memory, or why they do not; for people.

@@ -1,10 +1,8 @@
 #include "ring/transport/lifeline.h"
 
-#include <sys/socket.h>  // for recv, send, shutdown
+#include <sys/socket.h>  // for shutdown
 
 #include <array>    // for array
-#include <cerrno>   // for errno
-#include <cstring>  // for strerror
 #include <utility>  // for exchange, move
 
 #include "ring/transport/uds/socket.h"
@@ -31,13 +29,13 @@ Status left_rank(int rank, const std::string& host) {
   return lost_rank(rank, host, "it closed its communicator while this rank still needs it");
 }
 
-Lifeline::Lifeline(UniqueFd control, int peer, std::string host)
+Lifeline::Lifeline(Stream control, int peer, std::string host)
     : control_(std::move(control)), peer_(peer), host_(std::move(host)) {}
 
 void Lifeline::watch(std::vector<pollfd>& fds) const {
   if (ended_) return;  // an ended socket is readable for ever
   const int events = POLLIN | (outbox_.empty() ? 0 : POLLOUT);
-  if (control_.valid()) fds.push_back({control_.get(), static_cast<short>(events), 0});
+  if (control_.valid()) fds.push_back({control_.fd(), static_cast<short>(events), 0});
   if (process_.valid()) fds.push_back({process_.get(), POLLIN, 0});
 }
 
@@ -66,7 +64,7 @@ void Lifeline::send(const std::string& frame) noexcept {
 
 Status Lifeline::send_with(FrameKind kind, int descriptor) {
   const std::string frame = encode_word(kind);
-  return uds::send_parcel(control_.get(), Bytes(frame.data(), frame.size()), {descriptor});
+  return uds::send_parcel(control_.fd(), Bytes(frame.data(), frame.size()), {descriptor});
 }
 
 void Lifeline::close() noexcept {
@@ -74,7 +72,7 @@ void Lifeline::close() noexcept {
   send(encode_word(FrameKind::kBye));
   // Closing a TCP socket with unread bytes in it resets it and may destroy our last words on their way.
   (void)drain();
-  ::shutdown(control_.get(), SHUT_WR);
+  ::shutdown(control_.fd(), SHUT_WR);
   control_.reset();
   process_.reset();
 }
@@ -83,19 +81,15 @@ bool Lifeline::drain() {
   std::array<char, 1024> piece;
   bool heard = false;
   while (!ended_ && control_.valid()) {
-    const ssize_t got =
-        uds::receive_with(control_.get(), MutableBytes(piece.data(), piece.size()), descriptor_);
-    if (got > 0) {
-      heard = true;
-      reader_.push(Bytes(piece.data(), static_cast<std::size_t>(got)));
-      read_frames();
-    } else if (got == 0) {
-      take_end("its connection was closed");
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    const Step moved = control_.recv_some(MutableBytes(piece.data(), piece.size()), descriptor_);
+    if (moved.flow == Flow::kBlocked) break;
+    if (moved.flow != Flow::kMoved) {
+      take_end(moved.flow == Flow::kEnded ? "its connection was closed" : control_.trouble());
       break;
-    } else if (errno != EINTR) {
-      take_end(std::strerror(errno));
     }
+    heard = true;
+    reader_.push(Bytes(piece.data(), moved.bytes));
+    read_frames();
   }
   return heard;
 }
@@ -157,12 +151,11 @@ void Lifeline::take_loss(const std::string& how) {
 
 void Lifeline::flush() noexcept {
   while (!outbox_.empty() && control_.valid()) {
-    const ssize_t sent = ::send(control_.get(), outbox_.data(), outbox_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      outbox_.erase(0, static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return;
-    } else if (errno != EINTR) {
+    const Step moved = control_.send_some(Bytes(outbox_.data(), outbox_.size()));
+    if (moved.flow == Flow::kBlocked) return;
+    if (moved.flow == Flow::kMoved) {
+      outbox_.erase(0, moved.bytes);
+    } else {
       outbox_.clear();  // the connection is dead: reading it tells how
     }
   }

@@ -13,13 +13,13 @@
 #include "ring/base/status.h"
 #include "ring/base/unique_fd.h"
 #include "ring/transport/frames.h"
+#include "ring/transport/stream.h"
 
 namespace ring::transport {
 
 class Lifeline {
  public:
-  // `control` is a connected, non-blocking stream socket.
-  Lifeline(UniqueFd control, int peer, std::string host);
+  Lifeline(Stream control, int peer, std::string host);
 
   [[nodiscard]] int peer() const noexcept { return peer_; }
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
@@ -55,7 +55,7 @@ class Lifeline {
   void take_loss(const std::string& how);
   void flush() noexcept;
 
-  GuardedFd control_;
+  Stream control_;
   // Where the kernel has pidfds: a process that a peer starts without our fork guard may keep its socket
   // open, so that only this tells of the peer's own end.
   GuardedFd process_;

@@ -9,6 +9,7 @@
 #include "ring/transport/meeting/extender.h"
 #include "ring/transport/meeting/meeting.h"
 #include "ring/transport/tcp/listen.h"
+#include "ring/transport/tls/openssl.h"
 #include "ring/transport/uds/socket.h"
 
 namespace ring::transport {
@@ -44,6 +45,7 @@ Context make_context(const ConnectOptions& options, std::vector<Address> address
   context.self.rank = options.rank;
   context.self.size = static_cast<int>(addresses.size());
   context.self.generation = options.generation;
+  context.self.tls = addresses[static_cast<std::size_t>(options.rank)].tls;
   std::memcpy(context.self.secret.data(), options.secret.data(), context.self.secret.size());
   // Under the secret, because an acceptor says it to whoever connects.
   context.self.run =
@@ -54,7 +56,6 @@ Context make_context(const ConnectOptions& options, std::vector<Address> address
   }
   context.addresses = std::move(addresses);
   context.segment = options.segment;
-  context.socket_buffer_bytes = options.socket_buffer_bytes;
   context.stranger_timeout_s = options.stranger_timeout_s;
   context.cancelled = options.cancelled;
   return context;
@@ -68,6 +69,7 @@ Result<Listener> Listener::open(const ListenOptions& options) {
   if (options.host_id.size() > kMaxMachine) return invalid("host_id is longer than it may be");
   Listener listener(
       Address{policy.value(), "", 0, "", options.host_id.empty() ? this_machine() : options.host_id});
+  RING_TRY(listener.take_tcp_options(options.tcp));
   if (policy.value() != Policy::kShm) RING_TRY(listener.open_tcp(options));
   if (policy.value() != Policy::kTcp) {
     const Status opened = listener.open_unix(options);
@@ -82,6 +84,7 @@ Result<Mesh> Listener::connect(const ConnectOptions& options) {
   if (!addresses) return addresses.status();
   Context context = make_context(options, std::move(addresses).value());
   context.scope = scope_;
+  context.socket_buffer_bytes = socket_buffer_bytes_;
   if (context.segment.folder.empty()) context.segment.folder = folder_;
   const auto domains = domains_of(context.addresses);
   if (!domains) {
@@ -103,8 +106,20 @@ void Listener::close() noexcept {
   unix_.reset();
 }
 
+Status Listener::take_tcp_options(const tcp::TcpOptions& options) {
+  if (options.streams < 1 || options.streams > kMaxStreams) {
+    return invalid("streams must be 1 to " + std::to_string(kMaxStreams));
+  }
+  if (options.socket_buffer_bytes < 0) return invalid("socket_buffer_bytes must be 0 or more");
+  if (options.tls) RING_TRY(tls::openssl().status());
+  address_.tls = options.tls;
+  address_.streams = options.streams;
+  socket_buffer_bytes_ = options.socket_buffer_bytes;
+  return {};
+}
+
 Status Listener::open_tcp(const ListenOptions& options) {
-  const auto ports = tcp::parse_port_range(options.port_range);
+  const auto ports = tcp::parse_port_range(options.tcp.port_range);
   if (!ports) return ports.status();
   auto bound = tcp::listen_on(options.host, ports.value());
   if (!bound) return bound.status();

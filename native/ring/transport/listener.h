@@ -16,6 +16,7 @@
 #include "ring/transport/address.h"
 #include "ring/transport/meeting/doorman.h"
 #include "ring/transport/mesh.h"
+#include "ring/transport/tcp/options.h"
 
 namespace ring::transport {
 
@@ -27,8 +28,8 @@ struct ListenOptions {
   std::string host;                // numeric address to bind and to publish
   std::string transport = "auto";  // auto, shm or tcp
   std::string host_id;             // who can share memory: equal ids; empty: this machine's own
-  std::string port_range;          // ports to choose from, "40000-40100"; empty: any
   std::string folder;              // for shared memory where there is no memfd; empty: none
+  tcp::TcpOptions tcp;
 };
 
 struct ConnectOptions {
@@ -40,7 +41,6 @@ struct ConnectOptions {
   std::vector<std::string> hosts;  // names for messages, by rank; empty: the numeric addresses
   Deadline deadline = Deadline::after(60);
   shm::SegmentOptions segment;      // of the memory that ranks of one host share; local_size is found out
-  int socket_buffer_bytes = 0;      // of TCP sockets; 0: the system's
   double stranger_timeout_s = 5.0;  // how long a visitor may take to prove itself
   std::function<bool()> cancelled;  // asked all the time; true gives up with kAborted
 };
@@ -64,6 +64,7 @@ class Listener {
 
  private:
   explicit Listener(Address address) : address_(std::move(address)) {}
+  [[nodiscard]] Status take_tcp_options(const tcp::TcpOptions& options);
   [[nodiscard]] Status open_tcp(const ListenOptions& options);
   [[nodiscard]] Status open_unix(const ListenOptions& options);
   [[nodiscard]] Status check(const ConnectOptions& options) const;
@@ -73,6 +74,7 @@ class Listener {
   UniqueFd unix_;
   std::string folder_;
   unsigned scope_ = 0;  // of a link-local address
+  int socket_buffer_bytes_ = 0;
   Refusals refusals_;
 };
 

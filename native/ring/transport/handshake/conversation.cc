@@ -10,13 +10,15 @@ namespace ring::transport {
 namespace {
 
 constexpr char kDomain[] = "sparkdl-ring handshake 1";  // its closing zero parts it from what follows
-constexpr std::uint32_t kNobody = 0xffffffff;           // an acceptor does not know yet whom it talks to
+constexpr char kKeyDomain[] = "sparkdl-ring tls 1";
+constexpr std::uint32_t kNobody = 0xffffffff;  // an acceptor does not know yet whom it talks to
 
 Result<Hello> draw_hello(const Identity& self, Role role) {
   Hello hello;
   hello.version = kProtocolVersion;
   hello.role = role;
   hello.generation = self.generation;
+  hello.tls = self.tls;
   hello.size = static_cast<std::uint32_t>(self.size);
   hello.rank = static_cast<std::uint32_t>(self.rank);
   hello.target = kNobody;
@@ -107,6 +109,14 @@ Digest Conversation::proof_of(Role role) const {
       {Bytes(kDomain, sizeof kDomain), Bytes(&role_byte, 1), view(from_connector), view(from_acceptor)});
 }
 
+Digest Conversation::connection_key() const {
+  const bool connector = own_.role == Role::kConnector;
+  const std::string& from_connector = connector ? own_hello_ : peer_hello_;
+  const std::string& from_acceptor = connector ? peer_hello_ : own_hello_;
+  return hmac_sha256(Bytes(secret_.data(), secret_.size()),
+                     {Bytes(kKeyDomain, sizeof kKeyDomain), view(from_connector), view(from_acceptor)});
+}
+
 Judgement judge(const Identity& self, const Hello& peer, int expected, const std::string& host) {
   using Verdict = Judgement::Verdict;
   const auto rank = static_cast<std::int32_t>(peer.rank);
@@ -127,6 +137,10 @@ Judgement judge(const Identity& self, const Hello& peer, int expected, const std
   if (peer.size != static_cast<std::uint32_t>(self.size)) {
     return against(Verdict::kDisagrees,
                    " counts " + std::to_string(peer.size) + " ranks, this rank " + std::to_string(self.size));
+  }
+  if (peer.tls != self.tls) {
+    const char* states = peer.tls ? " has comm.tls on, this rank off" : " has comm.tls off, this rank on";
+    return against(Verdict::kDisagrees, std::string(states) + ": set it to the same on all ranks");
   }
   const bool dialled = expected >= 0;
   if (dialled && rank != expected) {

@@ -25,8 +25,9 @@ struct Identity {
   int rank = 0;
   int size = 1;
   std::uint64_t generation = 0;
-  Digest run{};     // HMAC of the run id
-  Digest secret{};  // 256 bits, of this run alone
+  Digest run{};      // HMAC of the run id
+  Digest secret{};   // 256 bits, of this run alone
+  bool tls = false;  // on its TCP connections
 };
 
 // What a connector wants with its connection.
@@ -54,6 +55,8 @@ class Conversation {
   [[nodiscard]] State state() const noexcept { return state_; }
   // True once the peer has sent something: a silent one has not.
   [[nodiscard]] bool heard() const noexcept { return heard_; }
+  // A key that both ends of this one connection come to and nobody else. Only when proven.
+  [[nodiscard]] Digest connection_key() const;
   // What the peer says of itself. Only when proven.
   [[nodiscard]] const Hello& peer() const noexcept { return peer_; }
 

@@ -25,6 +25,7 @@ class Greeting {
   void watch(std::vector<pollfd>& fds) const;
   [[nodiscard]] const Hello& peer() const noexcept { return talk_.peer(); }
   [[nodiscard]] bool heard() const noexcept { return talk_.heard(); }
+  [[nodiscard]] Digest connection_key() const { return talk_.connection_key(); }
   // Why it was closed, for people.
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
   [[nodiscard]] UniqueFd take_socket() noexcept { return std::move(socket_); }

@@ -6,6 +6,7 @@
 #include <cstddef>  // for size_t
 #include <cstdint>  // for uint32_t
 #include <string>   // for string
+#include <vector>   // for vector
 
 #include "ring/base/bytes.h"
 #include "ring/base/sha256.h"
@@ -22,6 +23,14 @@ enum class Channel : std::uint8_t {
   kMoreData = 4,  // over TCP, between ranks that opened no link when they met
 };
 
+// A link may have several data connections. `first` is that of the first: kTcpData or kMoreData.
+inline constexpr int kMaxStreams = 16;
+[[nodiscard]] std::vector<Channel> data_channels(Channel first, int streams);
+// The channel of the first, for those of control the same.
+[[nodiscard]] Channel first_of(Channel channel) noexcept;
+// Which one it is; -1 for those of control.
+[[nodiscard]] int stream_of(Channel channel) noexcept;
+
 struct Hello {
   std::uint32_t version = 0;
   Role role = Role::kConnector;
@@ -33,6 +42,7 @@ struct Hello {
   std::uint64_t pairing = 0;  // the same on all channels that one connector means for one link
   Digest run{};               // HMAC of the run id
   Digest nonce{};             // drawn for this connection
+  bool tls = false;           // whether it wants TLS to follow on its TCP connections
 };
 
 inline constexpr std::size_t kHelloBytes = 4 + 4 + 1 + 1 + 8 + 4 + 4 + 4 + 8 + 32 + 32;

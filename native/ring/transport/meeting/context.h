@@ -1,6 +1,7 @@
 // Context: what all parts of one meeting know. Immutable while the meeting lasts; owned by it.
 #pragma once
 
+#include <algorithm>   // for min
 #include <functional>  // for function
 #include <string>      // for string
 #include <vector>      // for vector
@@ -22,6 +23,12 @@ struct Context {
   double stranger_timeout_s = 0;    // how long a visitor may take to prove itself
   unsigned scope = 0;               // interface of our own link-local address, for the peers' ones
   std::function<bool()> cancelled;  // see ConnectOptions
+
+  [[nodiscard]] const Address& own_address() const { return addresses[static_cast<std::size_t>(self.rank)]; }
+  // Data connections of a TCP link to this rank, the same seen from both ends.
+  [[nodiscard]] int streams_to(int rank) const {
+    return std::min(own_address().streams, addresses[static_cast<std::size_t>(rank)].streams);
+  }
 
   // Takes any number, also what an unproven hello claims.
   [[nodiscard]] std::string host_of(int rank) const {

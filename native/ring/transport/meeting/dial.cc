@@ -18,6 +18,23 @@ constexpr double kFirstPause_s = 0.05;
 Dial::Dial(const Context& context, Purpose purpose) : context_(context), purpose_(purpose) {}
 
 Result<Dial::Progress> Dial::advance() {
+  if (!securing_) {
+    const auto greeted = greet();
+    if (!greeted || greeted.value() != Progress::kProven) return greeted;
+    RING_TRY(secure());
+  }
+  switch (securing_->advance()) {
+    case Securing::Progress::kPending:
+      return Progress::kPending;
+    case Securing::Progress::kFailed:
+      return refused(securing_->trouble());
+    case Securing::Progress::kDone:
+      break;
+  }
+  return Progress::kProven;
+}
+
+Result<Dial::Progress> Dial::greet() {
   if (!greeting_) {
     if (!pause_.passed()) return Progress::kPending;
     if (const Status started = start(); !started) return refused(started.message());
@@ -39,7 +56,22 @@ Result<Dial::Progress> Dial::advance() {
 }
 
 void Dial::watch(std::vector<pollfd>& fds) const {
-  if (greeting_) greeting_->watch(fds);
+  if (securing_) {
+    securing_->watch(fds);
+  } else if (greeting_) {
+    greeting_->watch(fds);
+  }
+}
+
+Status Dial::secure() {
+  if (purpose_.channel == Channel::kUnixControl || !context_.self.tls) {
+    securing_.emplace(greeting_->take_socket());
+    return {};
+  }
+  auto begun = Securing::begin(greeting_->take_socket(), tls::Side::kConnector, greeting_->connection_key());
+  if (!begun) return begun.status();
+  securing_.emplace(std::move(begun).value());
+  return {};
 }
 
 Status Dial::start() {
@@ -63,6 +95,7 @@ Result<UniqueFd> Dial::open_socket() const {
 Dial::Progress Dial::refused(const std::string& why) {
   trouble_ = why;
   greeting_.reset();
+  securing_.reset();
   pause_ = Deadline::after(kFirstPause_s * (1 << refusals_));
   ++refusals_;
   return refusals_ < kMaxRefusals ? Progress::kPending : Progress::kUnreachable;

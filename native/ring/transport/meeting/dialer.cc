@@ -24,7 +24,7 @@ Status Dialer::advance(Guests& guests) {
       ++dial;
       continue;
     }
-    guests.add(peer_, {dial->channel(), pairing_, dial->take_socket()});
+    guests.add(peer_, {dial->channel(), pairing_, dial->take_stream()});
     dial = dials_.erase(dial);
   }
   return {};

@@ -10,7 +10,7 @@
 namespace ring::transport {
 namespace {
 
-// Beside the three connections that each rank may have under way.
+// Beside the connections that each rank may have under way.
 constexpr std::size_t kMaxStrangers = 256;
 
 bool is_of_the_connection(int error) {  // and not of the listener
@@ -56,7 +56,13 @@ Status Doorman::advance(Guests& guests) {
 void Doorman::watch(std::vector<pollfd>& fds) const {
   if (tcp_listener_ >= 0) fds.push_back({tcp_listener_, POLLIN, 0});
   if (unix_listener_ >= 0) fds.push_back({unix_listener_, POLLIN, 0});
-  for (const Visitor& visitor : visitors_) visitor.greeting.watch(fds);
+  for (const Visitor& visitor : visitors_) {
+    if (visitor.securing) {
+      visitor.securing->watch(fds);
+    } else {
+      visitor.greeting.watch(fds);
+    }
+  }
 }
 
 Status Doorman::accept_from(int listener, bool is_tcp) {
@@ -75,7 +81,8 @@ Status Doorman::accept_from(int listener, bool is_tcp) {
 }
 
 Status Doorman::let_in(UniqueFd socket, bool is_tcp) {
-  if (visitors_.size() >= kMaxStrangers + 3 * context_.addresses.size()) {
+  const auto of_each_rank = static_cast<std::size_t>(context_.own_address().streams) + 2;
+  if (visitors_.size() >= kMaxStrangers + of_each_rank * context_.addresses.size()) {
     visitors_.erase(visitors_.begin());  // the one that has been here longest
     ++refusals_.surplus;
   }
@@ -86,11 +93,12 @@ Status Doorman::let_in(UniqueFd socket, bool is_tcp) {
   auto talk = Conversation::accepting(context_.self);
   if (!talk) return talk.status();
   visitors_.push_back(Visitor{Greeting(std::move(socket), std::move(talk).value()),
-                              Deadline::after(context_.stranger_timeout_s), is_tcp});
+                              Deadline::after(context_.stranger_timeout_s), is_tcp, std::nullopt});
   return {};
 }
 
 Result<Doorman::Fate> Doorman::attend(Visitor& visitor, Guests& guests) {
+  if (visitor.securing) return secure(visitor, guests);
   switch (visitor.greeting.advance()) {
     case Greeting::Progress::kProven:
       return welcome(visitor, guests);
@@ -134,7 +142,36 @@ Result<Doorman::Fate> Doorman::welcome(Visitor& visitor, Guests& guests) {
                       "lists differ",
                   rank, context_.host_of(rank));
   }
-  guests.add(rank, {peer.channel, peer.pairing, visitor.greeting.take_socket()});
+  RING_TRY(begin_securing(visitor));
+  return secure(visitor, guests);
+}
+
+Status Doorman::begin_securing(Visitor& visitor) const {
+  if (!visitor.is_tcp || !context_.self.tls) {
+    visitor.securing.emplace(visitor.greeting.take_socket());
+    return {};
+  }
+  auto begun = Securing::begin(visitor.greeting.take_socket(), tls::Side::kAcceptor,
+                               visitor.greeting.connection_key());
+  if (!begun) return begun.status();
+  visitor.securing.emplace(std::move(begun).value());
+  return {};
+}
+
+Result<Doorman::Fate> Doorman::secure(Visitor& visitor, Guests& guests) {
+  const auto progress = visitor.securing->advance();
+  if (progress == Securing::Progress::kPending && !visitor.deadline.passed()) return Fate::kStays;
+  if (progress != Securing::Progress::kDone) {
+    ++(progress == Securing::Progress::kPending ? refusals_.silent : refusals_.unproven);
+    return Fate::kLeaves;
+  }
+  const Hello& peer = visitor.greeting.peer();
+  const int rank = static_cast<int>(peer.rank);
+  if (guests.is_taken(rank, peer.channel, peer.pairing)) {  // by another one meanwhile
+    ++refusals_.duplicate;
+    return Fate::kLeaves;
+  }
+  guests.add(rank, {peer.channel, peer.pairing, visitor.securing->take()});
   return Fate::kLeaves;
 }
 

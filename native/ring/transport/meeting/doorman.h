@@ -4,12 +4,14 @@
 
 #include <poll.h>  // for pollfd
 
-#include <string>  // for string
-#include <vector>  // for vector
+#include <optional>  // for optional
+#include <string>    // for string
+#include <vector>    // for vector
 
 #include "ring/base/deadline.h"
 #include "ring/base/status.h"
 #include "ring/transport/handshake/greeting.h"
+#include "ring/transport/handshake/securing.h"
 #include "ring/transport/meeting/context.h"
 #include "ring/transport/meeting/guests.h"
 
@@ -45,6 +47,7 @@ class Doorman {
     Greeting greeting;
     Deadline deadline;
     bool is_tcp;
+    std::optional<Securing> securing;  // once it is welcome
   };
   enum class Fate { kStays, kLeaves };
 
@@ -52,6 +55,9 @@ class Doorman {
   [[nodiscard]] Status let_in(UniqueFd socket, bool is_tcp);
   [[nodiscard]] Result<Fate> attend(Visitor& visitor, Guests& guests);
   [[nodiscard]] Result<Fate> welcome(Visitor& visitor, Guests& guests);
+  [[nodiscard]] Status begin_securing(Visitor& visitor) const;
+  // For those that are welcome, until the connection is ready.
+  [[nodiscard]] Result<Fate> secure(Visitor& visitor, Guests& guests);
 
   const Context& context_;
   int tcp_listener_;

@@ -2,17 +2,19 @@
 
 #include <poll.h>  // for poll
 
-#include <algorithm>  // for find
-#include <cerrno>     // for errno
-#include <string>     // for string, to_string
-#include <utility>    // for move
-#include <vector>     // for vector
+#include <cerrno>    // for errno
+#include <cstdint>   // for uint64_t
+#include <map>       // for map
+#include <optional>  // for optional
+#include <string>    // for string, to_string
+#include <utility>   // for move
+#include <vector>    // for vector
 
 #include "ring/base/fork_guard.h"
 #include "ring/transport/lifeline.h"
 #include "ring/transport/meeting/dialer.h"
 #include "ring/transport/meeting/doorman.h"
-#include "ring/transport/tcp/link.h"
+#include "ring/transport/meeting/half_link.h"
 
 namespace ring::transport {
 namespace {
@@ -24,22 +26,30 @@ using Links = std::vector<std::unique_ptr<Link>>;
 // The ranks that are awaited, and the links to those that have come.
 class Newcomers final : public Guests {
  public:
-  Newcomers(Links& links, const std::vector<int>& peers) : links_(links) {
+  Newcomers(Links& links, const std::vector<int>& peers, const Context& context) : links_(links) {
     for (const int peer : peers) {
-      if (!links[static_cast<std::size_t>(peer)]) awaited_.push_back(peer);
+      if (links[static_cast<std::size_t>(peer)]) continue;
+      awaited_.push_back(peer);
+      halves_.emplace(peer, Half{HalfLink(context.streams_to(peer)), std::nullopt});
     }
   }
 
   [[nodiscard]] bool expects(int peer, Channel channel) const override {
-    const bool named = std::find(awaited_.begin(), awaited_.end(), peer) != awaited_.end();
-    return channel == Channel::kMoreData && named;
+    const auto half = halves_.find(peer);
+    const bool is_more = first_of(channel) == Channel::kMoreData;
+    return is_more && half != halves_.end() && half->second.link.expects(stream_of(channel));
   }
-  [[nodiscard]] bool is_taken(int peer, Channel, std::uint64_t) const override {
-    return links_[static_cast<std::size_t>(peer)] != nullptr;
+  [[nodiscard]] bool is_taken(int peer, Channel channel, std::uint64_t pairing) const override {
+    if (links_[static_cast<std::size_t>(peer)] != nullptr) return true;
+    if (!expects(peer, channel)) return false;
+    const Half& half = halves_.at(peer);
+    return (half.pairing && *half.pairing != pairing) || half.link.has(stream_of(channel));
   }
   void add(int peer, Proven connection) override {
-    links_[static_cast<std::size_t>(peer)] =
-        std::make_unique<tcp::TcpLink>(peer, std::move(connection.socket));
+    Half& half = halves_.at(peer);
+    half.pairing = connection.pairing;
+    half.link.add(stream_of(connection.channel), std::move(connection.stream));
+    if (half.link.is_whole()) links_[static_cast<std::size_t>(peer)] = half.link.take(peer);
   }
 
   [[nodiscard]] const std::vector<int>& awaited() const noexcept { return awaited_; }
@@ -51,8 +61,14 @@ class Newcomers final : public Guests {
   }
 
  private:
+  struct Half {
+    HalfLink link;
+    std::optional<std::uint64_t> pairing;  // of its first connection
+  };
+
   Links& links_;
   std::vector<int> awaited_;
+  std::map<int, Half> halves_;  // by rank
 };
 
 class TcpExtender final : public Extender {
@@ -64,12 +80,12 @@ class TcpExtender final : public Extender {
 
   Status extend(Links& links, const std::vector<int>& peers, Deadline deadline,
                 backend::Interrupt& interrupt) override {
-    Newcomers newcomers(links, peers);
+    Newcomers newcomers(links, peers, context_);
     Doorman doorman(context_, listener_.get(), -1);
     std::vector<Dialer> dialers;
     for (const int peer : newcomers.awaited()) {
       if (peer > context_.self.rank) continue;
-      auto dialer = Dialer::to(context_, peer, {Channel::kMoreData});
+      auto dialer = Dialer::to(context_, peer, data_channels(Channel::kMoreData, context_.streams_to(peer)));
       if (!dialer) return dialer.status();
       dialers.push_back(std::move(dialer).value());
     }

@@ -8,7 +8,6 @@
 #include <utility>    // for move
 
 #include "ring/transport/choice.h"
-#include "ring/transport/tcp/link.h"
 #include "ring/transport/tcp/socket.h"
 #include "ring/transport/uds/socket.h"
 
@@ -29,9 +28,9 @@ void give_process(Lifeline& lifeline) {
   if (process.valid()) (void)lifeline.send_with(FrameKind::kProcess, process.get());
 }
 
-bool has_ended(const UniqueFd& socket) {
+bool has_ended(const Stream& stream) {
   char byte = 0;
-  const ssize_t got = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t got = ::recv(stream.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
@@ -41,25 +40,27 @@ Gathering::Gathering(const Context& context)
     : context_(context),
       local_(plan::local_neighbours(context.topology)),
       rail_(plan::rail_neighbours(context.topology)),
-      pairings_(context.addresses.size()),
-      early_(context.addresses.size()) {
+      pairings_(context.addresses.size()) {
   mesh_.rank = context.self.rank;
   mesh_.size = context.self.size;
   mesh_.hosts = context.hosts;
   mesh_.topology = context.topology;
-  const Address& own = context.addresses[at(mesh_.rank)];
-  for (const Address& address : context.addresses) mesh_.reasons.push_back(reason_between(own, address));
+  for (const Address& address : context.addresses) {
+    mesh_.reasons.push_back(reason_between(context.own_address(), address));
+  }
+  for (int peer = 0; peer < mesh_.size; ++peer) halves_.emplace_back(context.streams_to(peer));
   mesh_.links.resize(at(mesh_.size));
   mesh_.lifelines.resize(at(mesh_.size));
 }
 
 bool Gathering::expects(int peer, Channel channel) const {
-  switch (channel) {
+  switch (first_of(channel)) {
     case Channel::kUnixControl:
       return contains(local_, peer);
     case Channel::kTcpControl:
-    case Channel::kTcpData:
       return contains(rail_, peer);
+    case Channel::kTcpData:
+      return contains(rail_, peer) && halves_[at(peer)].expects(stream_of(channel));
     case Channel::kMoreData:
       break;
   }
@@ -68,23 +69,24 @@ bool Gathering::expects(int peer, Channel channel) const {
 
 bool Gathering::is_taken(int peer, Channel channel, std::uint64_t pairing) const {
   if (pairings_[at(peer)] && *pairings_[at(peer)] != pairing) return true;
-  if (channel == Channel::kTcpData) return mesh_.links[at(peer)] || early_[at(peer)].valid();
+  if (first_of(channel) == Channel::kTcpData) {
+    const HalfLink& half = halves_[at(peer)];
+    return mesh_.links[at(peer)] || (half.expects(stream_of(channel)) && half.has(stream_of(channel)));
+  }
   return mesh_.lifelines[at(peer)] != nullptr;
 }
 
 void Gathering::add(int peer, Proven connection) {
   pairings_[at(peer)] = connection.pairing;
   auto& lifeline = mesh_.lifelines[at(peer)];
-  if (connection.channel == Channel::kTcpData) {
-    early_[at(peer)] = std::move(connection.socket);
+  if (first_of(connection.channel) == Channel::kTcpData) {
+    halves_[at(peer)].add(stream_of(connection.channel), std::move(connection.stream));
   } else {
-    if (connection.channel == Channel::kTcpControl) tcp::bound_silence(connection.socket.get());
-    lifeline = std::make_unique<Lifeline>(std::move(connection.socket), peer, context_.host_of(peer));
+    if (connection.channel == Channel::kTcpControl) tcp::bound_silence(connection.stream.fd());
+    lifeline = std::make_unique<Lifeline>(std::move(connection.stream), peer, context_.host_of(peer));
     if (connection.channel == Channel::kUnixControl) give_process(*lifeline);
   }
-  if (lifeline && early_[at(peer)].valid()) {
-    mesh_.links[at(peer)] = std::make_unique<tcp::TcpLink>(peer, std::move(early_[at(peer)]));
-  }
+  if (lifeline && halves_[at(peer)].is_whole()) mesh_.links[at(peer)] = halves_[at(peer)].take(peer);
 }
 
 std::vector<int> Gathering::missing() const {
@@ -106,9 +108,10 @@ Status Gathering::check() {
     if (lifeline) RING_TRY(lifeline->check());
   }
   for (const int peer : rail_) {
-    const UniqueFd& early = early_[at(peer)];
-    if (early.valid() && has_ended(early)) {
-      return lost_rank(peer, context_.host_of(peer), "it ended while it was connecting");
+    for (const Stream& early : halves_[at(peer)].streams()) {
+      if (early.valid() && has_ended(early)) {
+        return lost_rank(peer, context_.host_of(peer), "it ended while it was connecting");
+      }
     }
   }
   return {};
@@ -119,7 +122,9 @@ void Gathering::watch(std::vector<pollfd>& fds) const {
     if (lifeline) lifeline->watch(fds);
   }
   for (const int peer : rail_) {
-    if (early_[at(peer)].valid()) fds.push_back({early_[at(peer)].get(), POLLRDHUP, 0});
+    for (const Stream& early : halves_[at(peer)].streams()) {
+      if (early.valid()) fds.push_back({early.fd(), POLLRDHUP, 0});
+    }
   }
 }
 

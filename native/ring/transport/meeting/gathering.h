@@ -10,6 +10,7 @@
 
 #include "ring/transport/meeting/context.h"
 #include "ring/transport/meeting/guests.h"
+#include "ring/transport/meeting/half_link.h"
 #include "ring/transport/mesh.h"
 
 namespace ring::transport {
@@ -38,7 +39,7 @@ class Gathering final : public Guests {
   std::vector<int> local_;
   std::vector<int> rail_;
   std::vector<std::optional<std::uint64_t>> pairings_;  // by rank, of its first connection
-  std::vector<UniqueFd> early_;                         // by rank: data that came before its control
+  std::vector<HalfLink> halves_;                        // by rank: data until all of it and control are there
 };
 
 }  // namespace ring::transport

@@ -3,8 +3,8 @@
 
 #include <cstdint>  // for uint64_t
 
-#include "ring/base/unique_fd.h"
 #include "ring/transport/handshake/hello.h"
+#include "ring/transport/stream.h"
 
 namespace ring::transport {
 
@@ -12,7 +12,7 @@ namespace ring::transport {
 struct Proven {
   Channel channel = Channel::kTcpControl;
   std::uint64_t pairing = 0;
-  UniqueFd socket;
+  Stream stream;
 };
 
 class Guests {

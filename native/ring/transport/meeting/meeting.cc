@@ -55,7 +55,9 @@ class Meeting {
       RING_TRY(plan_to_dial(peer, {Channel::kUnixControl}));
     }
     for (const int peer : plan::rail_neighbours(context_.topology)) {
-      RING_TRY(plan_to_dial(peer, {Channel::kTcpControl, Channel::kTcpData}));
+      std::vector<Channel> channels = data_channels(Channel::kTcpData, context_.streams_to(peer));
+      channels.push_back(Channel::kTcpControl);
+      RING_TRY(plan_to_dial(peer, channels));
     }
     return {};
   }

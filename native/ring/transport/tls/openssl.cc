@@ -51,6 +51,7 @@ const char* fill(void* library, OpenSsl& table) {
   RING_FIND(SSL_session_reused);
   RING_FIND(SSL_read_ex);
   RING_FIND(SSL_write_ex);
+  RING_FIND(SSL_has_pending);
   RING_FIND(SSL_get_error);
   RING_FIND(SSL_CIPHER_find);
   RING_FIND(SSL_SESSION_new);

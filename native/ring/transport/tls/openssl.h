@@ -81,6 +81,7 @@ struct OpenSsl {
   int (*SSL_session_reused)(const Ssl*);
   int (*SSL_read_ex)(Ssl*, void*, std::size_t, std::size_t*);
   int (*SSL_write_ex)(Ssl*, const void*, std::size_t, std::size_t*);
+  int (*SSL_has_pending)(const Ssl*);
   int (*SSL_get_error)(const Ssl*, int);
   const SslCipher* (*SSL_CIPHER_find)(Ssl*, const unsigned char*);
   SslSession* (*SSL_SESSION_new)();

@@ -19,6 +19,9 @@ constexpr unsigned char kCipher[] = {0x13, 0x01};
 constexpr char kCipherName[] = "TLS_AES_128_GCM_SHA256";
 constexpr char kGroups[] = "X25519:P-256";
 
+// Stands for bytes of a record under way, which nobody looks at any more.
+constexpr std::byte kBlank[kRecordBytes]{};
+
 bool would_block(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
@@ -107,35 +110,52 @@ Session::Progress Session::handshake() {
   const int result = library_.SSL_do_handshake(ssl_);
   if (result == 1) {
     // Without the key there is no session to go on with: the other end would be anybody.
-    if (library_.SSL_session_reused(ssl_) == 1) return Progress::kDone;
+    if (library_.SSL_session_reused(ssl_) == 1) {
+      drained_ = library_.SSL_has_pending(ssl_) == 0;  // data may have come right behind the handshake
+      return Progress::kDone;
+    }
     trouble_ = "the TLS handshake did not use the key of this run";
     return Progress::kFailed;
   }
-  const Moved moved = outcome(result, 0);
+  const Step moved = outcome(result, 0);
   if (moved.flow == Flow::kBlocked) return Progress::kPending;
   if (moved.flow == Flow::kEnded) trouble_ = "it closed the connection during the TLS handshake";
   return Progress::kFailed;
 }
 
-Session::Moved Session::send_some(Bytes bytes) {
+Step Session::send_some(Bytes bytes) {
   if (bytes.size == 0) return {Flow::kMoved, 0};
-  library_.ERR_clear_error();
-  std::size_t sent = 0;
-  const int result = library_.SSL_write_ex(ssl_, bytes.data, std::min(bytes.size, kRecordBytes), &sent);
-  return outcome(result, sent);
+  if (ahead_ == 0) {
+    // A record that is under way is encrypted already and goes on as it was, whatever is given now.
+    const std::size_t length = under_way_ > 0 ? under_way_ : std::min(bytes.size, kRecordBytes);
+    const void* data = length <= bytes.size ? static_cast<const void*>(bytes.data) : kBlank;
+    library_.ERR_clear_error();
+    std::size_t sent = 0;
+    const int result = library_.SSL_write_ex(ssl_, data, length, &sent);
+    const Step step = outcome(result, sent);
+    if (step.flow != Flow::kMoved) {
+      if (step.flow == Flow::kBlocked) under_way_ = length;
+      return step;
+    }
+    under_way_ = 0;
+    ahead_ = sent;
+  }
+  const std::size_t counted = std::min(ahead_, bytes.size);
+  ahead_ -= counted;
+  return {Flow::kMoved, counted};
 }
 
-Session::Moved Session::recv_some(MutableBytes bytes) {
+Step Session::recv_some(MutableBytes bytes) {
   if (bytes.size == 0) return {Flow::kMoved, 0};
   library_.ERR_clear_error();
   std::size_t got = 0;
   const int result = library_.SSL_read_ex(ssl_, bytes.data, bytes.size, &got);
-  const Moved moved = outcome(result, got);
+  const Step moved = outcome(result, got);
   drained_ = moved.flow != Flow::kMoved;
   return moved;
 }
 
-Session::Moved Session::outcome(int result, std::size_t bytes) {
+Step Session::outcome(int result, std::size_t bytes) {
   if (result == 1) return {Flow::kMoved, bytes};
   const int error = library_.SSL_get_error(ssl_, result);
   if (error == kErrorWantRead || error == kErrorWantWrite) {

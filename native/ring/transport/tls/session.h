@@ -11,6 +11,7 @@
 #include "ring/base/bytes.h"
 #include "ring/base/sha256.h"
 #include "ring/base/status.h"
+#include "ring/transport/flow.h"
 #include "ring/transport/tls/openssl.h"
 
 namespace ring::transport::tls {
@@ -20,11 +21,6 @@ enum class Side { kConnector, kAcceptor };
 class Session {
  public:
   enum class Progress { kDone, kPending, kFailed };
-  enum class Flow { kMoved, kBlocked, kEnded, kBroken };
-  struct Moved {
-    Flow flow = Flow::kBlocked;
-    std::size_t bytes = 0;
-  };
 
   // `socket` is borrowed and outlives the session. kMissingLibrary without OpenSSL.
   [[nodiscard]] static Result<std::unique_ptr<Session>> create(Side side, int socket, const Digest& key);
@@ -38,9 +34,10 @@ class Session {
   [[nodiscard]] short awaited() const noexcept { return awaited_; }
 
   // One record at most, and only whole ones: bytes that a send has counted are in the kernel's hands. What a
-  // blocked send was given must be given again, as every stream does. kBroken: `trouble` says why.
-  [[nodiscard]] Moved send_some(Bytes bytes);
-  [[nodiscard]] Moved recv_some(MutableBytes bytes);
+  // blocked send was given must be given again, though perhaps less or more at once. kBroken: `trouble` says
+  // why.
+  [[nodiscard]] Step send_some(Bytes bytes);
+  [[nodiscard]] Step recv_some(MutableBytes bytes);
   // False while something may be held inside: the socket would not wake anybody for it.
   [[nodiscard]] bool drained() const noexcept { return drained_; }
 
@@ -49,7 +46,7 @@ class Session {
  private:
   Session(const OpenSsl& library, int socket, const Digest& key);
   [[nodiscard]] bool start(Side side);
-  [[nodiscard]] Moved outcome(int result, std::size_t bytes);
+  [[nodiscard]] Step outcome(int result, std::size_t bytes);
   [[nodiscard]] SslSession* make_psk(Ssl* ssl) const;
   static int use_psk(Ssl*, const EvpMd*, const unsigned char**, std::size_t*, SslSession**);
   static int find_psk(Ssl*, const unsigned char*, std::size_t, SslSession**);
@@ -63,7 +60,9 @@ class Session {
   Digest key_;
   Ssl* ssl_ = nullptr;
   short awaited_ = 0;
-  bool drained_ = false;
+  bool drained_ = true;
+  std::size_t under_way_ = 0;  // plain bytes of a record that did not fit into the socket as a whole
+  std::size_t ahead_ = 0;      // bytes of a record that is sent, beyond those that were counted
   int socket_error_ = 0;
   bool socket_ended_ = false;
   std::string trouble_;
