@@ -95,7 +95,8 @@ def connect_from_env(
     world = world_from_env(env)
     if world == SINGLE:
         return alone(chosen)
-    return connect(world, env_rendezvous(env), chosen, secret_from_env(env, shared_host=True))
+    point = env_rendezvous(env, chosen.interface)
+    return connect(world, point, chosen, secret_from_env(env, shared_host=True))
 
 
 def alone(config: CommConfig | None = None) -> Communicator:

@@ -49,10 +49,17 @@ def world_from_env(env: Mapping[str, str]) -> World:
     )
 
 
-def env_rendezvous(env: Mapping[str, str]) -> TcpRendezvous:
+def env_rendezvous(env: Mapping[str, str], interface: str = "") -> TcpRendezvous:
     """The rendezvous that the environment describes: TCP at ``MASTER_ADDR``, port ``MASTER_PORT + 1``.
 
-    ``SPARKDL_RING_MASTER_PORT`` is taken as it is. Raises :class:`ConfigError` when no master is named.
+    ``SPARKDL_RING_MASTER_PORT`` is taken as it is.
+
+    Args:
+        env: The environment.
+        interface: ``comm.interface``, see :class:`TcpRendezvous`.
+
+    Raises:
+        ConfigError: No master is named.
     """
     world = world_from_env(env)
     address = _text(env, "MASTER_ADDR") or env.get("MASTER_ADDR", "")
@@ -68,6 +75,7 @@ def env_rendezvous(env: Mapping[str, str]) -> TcpRendezvous:
         address,
         port if own_port is not None else port + _PORT_OFFSET,
         secret_from_env(env, shared_host=is_loopback(address)),
+        interface=interface,
     )
 
 

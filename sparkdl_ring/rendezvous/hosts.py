@@ -89,6 +89,43 @@ def choose_address(
     return next((p for p in remote if p in own), LOOPBACK)
 
 
+def meeting_address(
+    name: str, setting: str, across_hosts: bool, interfaces: Interfaces, resolve: Resolve
+) -> str:
+    """Chooses the one address on which rank 0 awaits the others; never a wildcard.
+
+    Args:
+        name: What the others were told: rank 0's host name or address.
+        setting: ``comm.interface``, for a name that does not say it: one that is loopback on its own host, or
+            that leads here only through a gateway.
+        across_hosts: Ranks of other hosts are to come.
+        interfaces: Interface name to its numeric addresses.
+        resolve: Numeric addresses of a name.
+
+    Raises:
+        ConfigError: The name has no address, or is only loopback here while other hosts are to come, or
+            nothing named in ``setting`` is present here.
+    """
+    found = [name] if parse(without_scope(name)) is not None else list(resolve(name))
+    if not found:
+        raise ConfigError(f"rank 0's address {name!r} is not known on its own host: set MASTER_ADDR to one")
+    if not across_hosts or is_loopback(name):
+        return found[0]
+    own = {address for addresses in interfaces.values() for address in addresses}
+    here = [address for address in found if address in own and not is_loopback(address)]
+    if here:
+        return here[0]
+    if setting:
+        return _named(setting, interfaces, resolve)
+    if is_loopback(found[0]):
+        raise ConfigError(
+            f"rank 0's name {name!r} is {found[0]} on its own host {socket.gethostname()}, where no other "
+            "host can come: set comm.interface (SPARKDL_RING_COMM_INTERFACE) to the network that connects "
+            "the hosts, or MASTER_ADDR to rank 0's address in it (localhost, when all ranks are on one host)"
+        )
+    return found[0]
+
+
 def _numeric(peers: Sequence[str], resolve: Resolve) -> list[str]:
     """The peers' addresses. A name that is loopback here (127.0.1.1 by Debian's habit) is this host's own."""
     return [(resolve(peer) or [peer])[0] if parse(peer) is None else peer for peer in peers]

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 from sparkdl_ring.errors import RendezvousError, RendezvousTimeoutError
 from sparkdl_ring.log import get_logger
-from sparkdl_ring.rendezvous.addresses import is_loopback, parse
+from sparkdl_ring.rendezvous import hosts
+from sparkdl_ring.rendezvous.addresses import parse, resolve, without_scope
 from sparkdl_ring.rendezvous.barrier import missing_text
+from sparkdl_ring.rendezvous.interfaces import own_interfaces
 from sparkdl_ring.rendezvous.wire import Pass, left, prove_client, prove_server, read_frame, send_frame
 from sparkdl_ring.world import World
 
@@ -30,12 +32,21 @@ class TcpRendezvous:
         port: Port that rank 0 listens on.
         secret: The secret of the run.
         peers: Addresses of the other hosts; default rank 0's, where not all ranks are on one host.
+        interface: ``comm.interface``: where rank 0 listens when its own host does not know ``address``, or
+            knows it as loopback.
     """
 
     def __init__(
-        self, world: World, address: str, port: int, secret: bytes, peers: tuple[str, ...] | None = None
+        self,
+        world: World,
+        address: str,
+        port: int,
+        secret: bytes,
+        peers: tuple[str, ...] | None = None,
+        interface: str = "",
     ) -> None:
         self._world, self._address, self._port, self._secret = world, address, port, secret
+        self._interface = interface
         self._peers = peers
         self._turn = 0
 
@@ -65,7 +76,7 @@ class TcpRendezvous:
     def _serve(self, known: Pass, payload: bytes, deadline: float, timeout_s: float) -> list[bytes]:
         table = _Table(known, deadline)
         try:
-            with _listen(self._address, self._port, bool(self.peers)) as listener:
+            with self._listen() as listener:
                 table.accept_all(listener)
         finally:
             guests = table.close_doors()
@@ -80,6 +91,21 @@ class TcpRendezvous:
         finally:
             for guest in guests.values():
                 guest.sock.close()
+
+    def _listen(self) -> socket.socket:
+        host = hosts.meeting_address(
+            self._address, self._interface, bool(self.peers), own_interfaces(), resolve
+        )
+        numeric = parse(without_scope(host))
+        family = socket.AF_INET6 if numeric is not None and numeric.version == 6 else socket.AF_INET
+        try:
+            return socket.create_server((host, self._port), family=family, reuse_port=False)
+        except OSError as error:
+            raise RendezvousError(
+                f"rank 0 cannot listen on {host}:{self._port} for {self._address} ({error.strerror}); set "
+                "SPARKDL_RING_MASTER_ADDR / SPARKDL_RING_MASTER_PORT to a free address of its host, or "
+                "SPARKDL_RING_COMM_INTERFACE where the others reach it through a gateway"
+            ) from error
 
     def _visit(self, known: Pass, payload: bytes, deadline: float, timeout_s: float) -> list[bytes]:
         last: Exception = TimeoutError("no attempt made")
@@ -172,19 +198,3 @@ def _tell(rank: int, guest: _Guest, payloads: list[bytes], deadline: float) -> N
             send_frame(guest.sock, item, deadline)
     except OSError as error:
         raise RendezvousError(f"rank {rank} left during the rendezvous: {error}", rank=rank) from error
-
-
-def _listen(address: str, port: int, across_hosts: bool) -> socket.socket:
-    family, _, _, _, target = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-    host = str(target[0])
-    if across_hosts and parse(address) is None and is_loopback(host) and not is_loopback(address):
-        _log.info("%s is %s on its own host: listening on all addresses, for the other hosts", address, host)
-        # Visitors prove themselves before anything they say is looked at.
-        host = "0.0.0.0" if family == socket.AF_INET else "::"
-    try:
-        return socket.create_server((host, port), family=family, reuse_port=False)
-    except OSError as error:
-        raise RendezvousError(
-            f"rank 0 cannot listen on {address}:{port} ({error.strerror}); "
-            "set SPARKDL_RING_MASTER_ADDR / SPARKDL_RING_MASTER_PORT to a free address of its host"
-        ) from error

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sparkdl_ring.errors import RendezvousError, RendezvousTimeoutError
+from sparkdl_ring.errors import ConfigError, RendezvousError, RendezvousTimeoutError
 from sparkdl_ring.rendezvous import BarrierRendezvous, FileRendezvous, Rendezvous, TcpRendezvous
 from sparkdl_ring.world import World
 
@@ -161,3 +161,22 @@ def test_a_taken_port_is_told_with_what_to_do():
         pytest.raises(RendezvousError, match="MASTER_PORT"),
     ):
         tcp(0, 2, taken.getsockname()[1]).exchange(b"", 1.0)
+
+
+def test_rank_0_listens_nowhere_but_on_its_interface(monkeypatch: pytest.MonkeyPatch):
+    """D8: its name is loopback at home, as Debian has it."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    monkeypatch.setattr("sparkdl_ring.rendezvous.tcp.resolve", lambda name: ["127.0.1.1"])
+    world = World(0, 2, run_id="run")
+    zero = TcpRendezvous(world, "node-0", port, SECRET, interface="lo")
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(zero.exchange, b"zero", TIMEOUT_S)
+        _connected(port).close()
+        for other in ("127.0.1.1", "127.0.0.2"):
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((other, port), timeout=TIMEOUT_S)
+        assert tcp(1, 2, port).exchange(b"one", TIMEOUT_S) == [b"zero", b"one"]
+        assert answer.result() == [b"zero", b"one"]
+    with pytest.raises(ConfigError, match=r"comm\.interface"):
+        TcpRendezvous(world, "node-0", port, SECRET).exchange(b"zero", TIMEOUT_S)

@@ -6,7 +6,7 @@ import pytest
 
 from sparkdl_ring.errors import ConfigError
 from sparkdl_ring.rendezvous.addresses import is_loopback
-from sparkdl_ring.rendezvous.hosts import choose_address, host_id, network_id
+from sparkdl_ring.rendezvous.hosts import choose_address, host_id, meeting_address, network_id
 from sparkdl_ring.rendezvous.interfaces import own_interfaces
 
 A = {"lo": ["127.0.0.1"], "docker0": ["172.17.0.1"], "eno1": ["10.0.0.1"]}
@@ -95,3 +95,38 @@ def test_this_host_has_loopback_and_a_stable_identity():
     assert host_id() == host_id()
     assert host_id("rack-7") == "rack-7"
     assert host_id().startswith(network_id().split("/")[0])
+
+
+def meeting(name, setting="", across_hosts=True, interfaces=A, **known):
+    return meeting_address(name, setting, across_hosts, interfaces, names(**known))
+
+
+def test_rank_0_listens_on_the_address_that_its_name_means():
+    assert meeting("10.0.0.1") == "10.0.0.1"
+    assert meeting("node-0", node_0=["10.0.0.1"]) == "10.0.0.1"
+    assert meeting("node-0", "docker0", node_0=["127.0.1.1", "10.0.0.1"]) == "10.0.0.1"
+    assert meeting("fe80::1%eth0", interfaces=SIX) == "fe80::1%eth0"
+
+
+def test_rank_0_stays_on_loopback_where_all_are_on_its_host_or_it_is_told_to():
+    assert meeting("node-0", across_hosts=False, node_0=["127.0.1.1"]) == "127.0.1.1"
+    assert meeting("localhost", localhost=["127.0.0.1"]) == "127.0.0.1"
+    assert meeting("127.0.0.1", "eno1") == "127.0.0.1"
+
+
+def test_a_name_that_is_loopback_at_home_takes_the_interface_or_is_refused():
+    assert meeting("node-0", "10.0.0.0/8", node_0=["127.0.1.1"]) == "10.0.0.1"
+    with pytest.raises(ConfigError, match=r"'node-0' is 127\.0\.1\.1 on its own host.*comm\.interface"):
+        meeting("node-0", node_0=["127.0.1.1"])
+    with pytest.raises(ConfigError, match="present"):
+        meeting("node-0", "eth9", node_0=["127.0.1.1"])
+
+
+def test_an_address_behind_a_gateway_takes_the_interface():
+    assert meeting("203.0.113.7", "eno1") == "10.0.0.1"
+    assert meeting("203.0.113.7") == "203.0.113.7"  # and cannot be bound, which is said then
+
+
+def test_a_name_without_an_address_is_refused():
+    with pytest.raises(ConfigError, match="'node-9' is not known"):
+        meeting("node-9")
