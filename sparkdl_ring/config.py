@@ -151,14 +151,19 @@ def explain(
     return settings
 
 
+def env_name(name: str) -> str:
+    """The environment variable of a setting: ``SPARKDL_RING_COMM_TIMEOUT_S`` of ``comm.timeout_s``."""
+    return ENV_PREFIX + name.replace(".", "_").upper()
+
+
 def _lookup(
     name: str, given: Mapping[str, Any], env: Mapping[str, str], conf: Mapping[str, str], default: Any
 ) -> tuple[Any, str]:
-    env_name = ENV_PREFIX + name.replace(".", "_").upper()
+    variable = env_name(name)
     if name in given:
         return given[name], "argument"
-    if env_name in env:
-        return env[env_name], f"environment {env_name}"
+    if variable in env:
+        return env[variable], f"environment {variable}"
     if SPARK_PREFIX + name in conf:
         return conf[SPARK_PREFIX + name], f"Spark conf {SPARK_PREFIX + name}"
     return default, "default"

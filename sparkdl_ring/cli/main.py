@@ -51,6 +51,7 @@ def _add_doctor(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="measure the links of these hosts (commas, or a file)",
     )
     either.add_argument("--join", metavar="HOST:PORT", help="take part in such a measurement")
+    either.add_argument("--settings", action="store_true", help="print all settings as a table")
     verb.add_argument("--place", default="", metavar="RANK/SIZE", help="with --join: as it was printed")
     verb.add_argument("--port", type=_count, default=29610, help="with --ring: the port the others come to")
     verb.add_argument("--wait", type=float, default=600.0, metavar="S", help="seconds to wait for the others")
@@ -69,8 +70,11 @@ def _add_demo(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from sparkdl_ring.cli import doctor, ring
+    from sparkdl_ring.cli import doctor, ring, settings_table
 
+    if arguments.settings:
+        print(settings_table.table(), end="")
+        return 0
     if arguments.ring:
         return ring.lead(arguments.ring, arguments.port, arguments.wait)
     if arguments.join:
