@@ -16,6 +16,9 @@ class Deadline {
                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded)));
   }
 
+  // One that has passed, without a look at the clock.
+  static constexpr Deadline long_ago() { return Deadline(Clock::time_point::min()); }
+
   [[nodiscard]] bool passed() const { return Clock::now() >= when_; }
 
   // The earlier of this one and `seconds` from now.
@@ -31,7 +34,7 @@ class Deadline {
   }
 
  private:
-  explicit Deadline(Clock::time_point when) : when_(when) {}
+  constexpr explicit Deadline(Clock::time_point when) : when_(when) {}
   Clock::time_point when_;
 };
 

@@ -3,8 +3,9 @@
 #include <fcntl.h>    // for open
 #include <pthread.h>  // for pthread_atfork
 
-#include <mutex>  // for mutex
-#include <set>    // for set
+#include <atomic>  // for atomic
+#include <mutex>   // for mutex
+#include <set>     // for set
 
 namespace ring {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::set<int> descriptors;
+  std::atomic<unsigned> forks{0};
 };
 
 Registry& registry();
@@ -27,6 +29,7 @@ void forget_in_child() {
     }
   }
   if (nowhere >= 0) ::close(nowhere);
+  registry().forks.fetch_add(1, std::memory_order_relaxed);
   registry().mutex.unlock();
 }
 
@@ -40,6 +43,10 @@ Registry& registry() {
 }
 
 }  // namespace
+
+unsigned forks() noexcept {
+  return registry().forks.load(std::memory_order_relaxed);
+}
 
 GuardedFd::GuardedFd(UniqueFd fd) : fd_(fd.release()) {
   if (fd_ < 0) return;

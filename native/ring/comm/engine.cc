@@ -1,11 +1,11 @@
 #include "ring/comm/engine.h"
 
 #include <signal.h>  // for pthread_sigmask, sigset_t
-#include <unistd.h>  // for getpid
 
 #include <utility>  // for move
 
 #include "ring/algo/host_backend.h"
+#include "ring/base/fork_guard.h"
 #include "ring/comm/fingerprint.h"
 #include "ring/comm/float_mode.h"
 
@@ -50,14 +50,14 @@ Result<std::shared_ptr<Engine>> Engine::start(transport::Mesh mesh) {
   return engine;
 }
 
-Engine::Engine() : pid_(::getpid()) {}
+Engine::Engine() : forks_(forks()) {}
 
 Engine::~Engine() {
   close();
 }
 
 bool Engine::is_forked() const noexcept {
-  return ::getpid() != pid_;
+  return forks() != forks_;
 }
 
 // Gives the operation its place in the order; under the lock.

@@ -4,8 +4,6 @@
 // all peers, fails all that is queued, and is what later calls return.
 #pragma once
 
-#include <sys/types.h>  // for pid_t
-
 #include <condition_variable>  // for condition_variable
 #include <deque>               // for deque
 #include <memory>              // for shared_ptr, unique_ptr
@@ -89,7 +87,7 @@ class Engine {
   void fail_queue(const Status& cause);
   void release();
 
-  const pid_t pid_;
+  const unsigned forks_;
   backend::Interrupt interrupt_;
   GroupPtr world_;
   std::unique_ptr<transport::Watcher> watcher_;
