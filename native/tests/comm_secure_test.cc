@@ -1,8 +1,9 @@
 // Collectives and failures over TCP links with TLS and several streams.
 #include <doctest/doctest.h>
 
-#include <string>  // for string
-#include <vector>  // for vector
+#include <cstdint>  // for int64_t
+#include <string>   // for string
+#include <vector>   // for vector
 
 #include "group.h"
 #include "meet.h"
@@ -42,10 +43,33 @@ TEST_CASE("sums are right over any number of streams, with and without tls") {
   }
 }
 
-TEST_CASE("more ranks than have links, under tls") {
+// Every rank gives each `count` numbers that say who sends them to whom.
+bool exchanges(Group& group, std::size_t count) {
+  const std::size_t size = group.size();
+  const backend::Counts parts(size, count);
+  std::vector<std::vector<std::int64_t>> send(size);
+  std::vector<std::vector<std::int64_t>> recv(size, std::vector<std::int64_t>(size * count));
+  auto expected = recv;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    for (std::size_t i = 0; i < size * count; ++i) {
+      const std::size_t peer = i / count;
+      send[rank].push_back(static_cast<std::int64_t>(rank * 1000 + peer));
+      expected[rank][i] = static_cast<std::int64_t>(peer * 1000 + rank);
+    }
+  }
+  const auto outcomes = on_all(group, [&](Communicator& c) {
+    return c.submit(comm::alltoall_of(reinterpret_cast<const std::byte*>(send[place(c)].data()), parts,
+                                      reinterpret_cast<std::byte*>(recv[place(c)].data()), parts,
+                                      DType::kInt64, {kPatience}));
+  });
+  return all_ok(outcomes) && recv == expected;
+}
+
+TEST_CASE("more ranks than have links, under tls: collectives open further ones") {
   auto group = start_group(meshes_of(10, made_of(true, 2)));
   check_allreduce(group, DType::kFloat32, ReduceOp::kSum, 1);
   check_allreduce(group, DType::kFloat32, ReduceOp::kSum, 100003);
+  for (const std::size_t count : {1U, 70001U}) CHECK(exchanges(group, count));
 }
 
 TEST_CASE("an abort floods under tls, also to ranks that are not connected to its origin") {
