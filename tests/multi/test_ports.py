@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -68,3 +69,26 @@ def test_a_range_that_is_none_is_refused(tmp_path):
     config = CommConfig(transport="tcp", port_range="high ones")
     with pytest.raises(ConfigError, match="40000-40100"):
         connect(World(0, 2, run_id="y"), FileRendezvous(tmp_path, 0, 2, "y"), config, SECRET)
+
+
+def test_who_is_refused_while_ranks_meet_is_logged(tmp_path, caplog):
+    port = int(free_range(1).partition("-")[0])
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(play, tmp_path, 0, 2, "strangers", f"{port}-{port}")
+        stranger = knock(port, time.monotonic() + TIMEOUT_S)
+        with stranger:
+            stranger.sendall(b"\xff" * 4000)  # waits at the door before rank 1 comes
+            second = pool.submit(play, tmp_path, 1, 2, "strangers")
+            assert [first.result(), second.result()] == [2.0, 2.0]
+    assert "rank 0 refused connections while ranks met: 1 without the secret" in caplog.text
+
+
+def knock(port, deadline):
+    """A connection, as soon as somebody listens."""
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
