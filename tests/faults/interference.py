@@ -11,15 +11,17 @@ import threading
 import time
 from typing import Any
 
-PORT_AT = 6  # in an address: magic (4), version, policy, port (2), then texts with a length of 2 bytes
+PORT_AT = (
+    6  # in an address: magic (4), version, policy, port (2), tls, streams, then texts with 2 bytes of length
+)
 HELLO_MAGIC = 0x48524B53
 
 
 def ends_of(address: bytes) -> tuple[tuple[str, int] | None, str | None]:
     """The TCP endpoint and the Unix name in a rank's address."""
-    port, length = struct.unpack_from("<HH", address, PORT_AT)
-    ip = address[PORT_AT + 4 : PORT_AT + 4 + length].decode()
-    at = PORT_AT + 4 + length
+    port, _tls, _streams, length = struct.unpack_from("<HBBH", address, PORT_AT)
+    at = PORT_AT + 6 + length
+    ip = address[PORT_AT + 6 : at].decode()
     (name_length,) = struct.unpack_from("<H", address, at)
     name = address[at + 2 : at + 2 + name_length].decode()
     return ((ip, port) if port else None), (name or None)
