@@ -66,7 +66,8 @@ class Reductions:
             timeout_s: Longest wait for a peer, in seconds.
             prescale: Multiplies every rank's values; the same on all ranks, floating types only.
             postscale: Multiplies the result; likewise.
-            compress: ``fp16`` or ``bf16``: float32 travels between hosts in half the bytes. A
+            compress: ``fp16`` or ``bf16``: float32 travels between hosts in half the bytes, and what that
+                type cannot hold becomes infinite; between ranks of one host nothing travels. A
                 :class:`~sparkdl_ring.comm.compress.Compression` carries over what rounding loses.
 
         Returns:

@@ -33,11 +33,21 @@ def launch(launcher: Any, fn: Any, num_workers: int, **options: Any) -> list[Any
     return launcher.run(fn, (), {}, num_workers, LaunchOptions(**options))
 
 
-def test_results_come_by_rank_with_every_kind_of_argument(launcher):
-    """LOG-063: lambdas, partials, local functions, dictionaries and named tuples."""
+@pytest.fixture
+def cuda_used_here(monkeypatch):
+    """This process looks like one that has used CUDA: what is forked from it inherits the mark."""
+    monkeypatch.setattr(sys, "ring_test_cuda_used", True, raising=False)
+
+
+def test_results_come_by_rank_with_every_kind_of_argument(launcher, cuda_used_here):
+    """LOG-063: lambdas, partials, local functions, dictionaries and named tuples.
+
+    LOG-150: ranks are no forks of the driver.
+    """
     seen = [1, 2]
 
     def work(point, table, *, scale):
+        assert not hasattr(sys, "ring_test_cuda_used")
         comm = current()
         place = (rank(), size(), comm.world.local_rank, comm.world.local_size)
         return place, point.x * scale(comm.rank) + len(seen) + table["a"]

@@ -14,7 +14,7 @@ from fake_devices import FakeArray, FakeTensor, fake_framework
 
 from sparkdl_ring.comm import Communicator, connect_from_env
 from sparkdl_ring.config import environment, resolve
-from sparkdl_ring.errors import RingError
+from sparkdl_ring.errors import ConfigError, RingError
 
 CUDA = resolve().comm.cuda_path
 DEVICE = int(environment().get("DEVICE", environment()["LOCAL_RANK"]))
@@ -53,7 +53,24 @@ def tensors(comm: Communicator) -> Report:
     comm.devices.register(tensor)
     fresh = comm.broadcast(tensor, root=0)
     settle(comm)
-    return {"values": [tensor.read(), fresh.read()], "done": work.done()}
+    refused = [refusal(comm, host, device) for host, device in unusable()]
+    return {"values": [tensor.read(), fresh.read()], "done": work.done(), "refused": refused}
+
+
+def unusable() -> list[tuple[Any, Any]]:
+    """Pairs of equal arrays, in host memory and on the device, of types that are not reduced."""
+    values = [np.ones(2, bool), np.ones(2, np.complex64)]
+    return [(v, FakeTensor(v, DEVICE, CUDA)) for v in values]
+
+
+def refusal(comm: Communicator, host: Any, device: Any) -> list[str]:
+    texts = []
+    for array in (host, device):
+        try:
+            comm.allreduce(array, "sum")
+        except ConfigError as error:
+            texts.append(str(error))
+    return texts
 
 
 def mismatch(comm: Communicator) -> Report:

@@ -26,6 +26,9 @@ def test_tensors_bring_the_stream_of_their_framework(run_ranks):
     for report in run_ranks("tensors"):
         assert report.get("values") == [[3.0] * 3] * 2, report
         assert report["done"]
+        for host, device in report["refused"]:  # LOG-083: one table of types for both paths
+            assert host == device
+            assert "dtype" in host
 
 
 def test_ranks_that_share_a_device_are_staged_and_say_so_once(run_ranks):

@@ -67,6 +67,38 @@ def _same_bits(one, other) -> None:
         np.testing.assert_array_equal(value, other[name], err_msg=name)
 
 
+def test_data_loaders_may_fork_inside_a_rank():
+    """LOG-150: two forked workers read while the ring is in use; they may not touch it and do not harm it."""
+
+    def task():
+        import torch
+
+        from sparkdl_ring.comm import current
+        from sparkdl_ring.errors import CollectiveError
+
+        comm = current()
+
+        class Rows(torch.utils.data.Dataset):
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, index):
+                try:
+                    comm.barrier()
+                except CollectiveError as error:
+                    return index, "fork" in str(error)
+                return index, False
+
+        seen = []
+        loader = torch.utils.data.DataLoader(Rows(), 2, num_workers=2, multiprocessing_context="fork")
+        for index, refused in loader:
+            assert refused.all()
+            seen += comm.allreduce(index, "sum").tolist()
+        return seen
+
+    assert run(task, num_workers=SIZE, launcher="local", config=CONFIG) == [[0, 2, 4, 6, 8, 10, 12, 14]] * 2
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_killed_fit_resumes_bit_for_bit_with_dropout(store, write_dataset):
