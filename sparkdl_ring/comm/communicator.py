@@ -180,7 +180,9 @@ class Communicator(Reductions):
         """A communicator of some of these ranks; all ranks call it alike.
 
         It shares sockets and memory with this one: it costs no new connection, ends with this one, and a
-        failure of one is a failure of both. Groups may overlap; those that do must be used in one order.
+        failure of one is a failure of both. Groups may overlap; those that do must be used in one order. Make
+        them once and keep them: closing one gives its memory back, but not its addresses in the host's
+        segment, of which there are enough for thousands of groups in the life of a ring.
 
         Args:
             ranks: Its members, numbered from 0 in this order.
@@ -210,7 +212,8 @@ class Communicator(Reductions):
         """A NumPy array in memory that the ranks of a host share: it is reduced in place, without copies.
 
         Its contents are undefined. All ranks call it alike. Where no memory can be shared it is an ordinary
-        array. The memory lives as long as any view of it, past the communicator too.
+        array. The memory lives as long as any view of it, past the communicator too; :meth:`release` gives it
+        back earlier.
         """
         size = (shape,) if isinstance(shape, int) else tuple(shape)
         return self._memory.empty(size, dtype, self.timeout_s)
@@ -227,7 +230,11 @@ class Communicator(Reductions):
         return self._memory.adopt(array, self.timeout_s)
 
     def release(self, array: Any) -> None:
-        """Gives an adopted array its private memory back; the contents stay. All ranks call it alike."""
+        """Ends what :meth:`adopt` or :meth:`empty` began. All ranks call it alike.
+
+        An adopted array gets private memory back, with its contents. One from :meth:`empty` may not be used
+        any more, nor any view of it: its memory serves the next one.
+        """
         self._memory.release(array, self.timeout_s)
 
     def stats(self) -> dict[str, dict[str, float]]:

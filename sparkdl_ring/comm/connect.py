@@ -66,7 +66,7 @@ def connect(
         if listener.refusals:
             _log.warning("rank %d refused connections while ranks met: %s", world.rank, listener.refusals)
         listener.close()
-    reasons = explain(world.rank, everyone, config.transport, native.transports)
+    reasons = explain(everyone, native.transports, native.reasons)
     for peer, reason in reasons.items():
         _log.debug("peer %d by %s", peer, reason)
     comm = Communicator(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class SharedMemory:
     def __init__(self, native: NativeCommunicator) -> None:
         self._native = native
         self._adopted: dict[int, tuple[Window, Any]] = {}
+        self._made: WeakValueDictionary[int, _Memory] = WeakValueDictionary()
 
     def empty(self, shape: Sequence[int], dtype: Any, timeout_s: float) -> Array:
         """A new array; its memory lives as long as any view of it."""
@@ -35,7 +37,10 @@ class SharedMemory:
         dtype_named(kind.name)
         num_bytes = prod(shape) * kind.itemsize
         window = self._native.allocate(num_bytes, timeout_s, f"empty {tuple(shape)} {kind.name}")
-        octets: Array = np.asarray(_Memory(window))
+        memory = _Memory(window)
+        if num_bytes:
+            self._made[window.address] = memory
+        octets: Array = np.asarray(memory)
         shaped: Array = octets.view(kind).reshape(shape)
         return shaped
 
@@ -51,11 +56,15 @@ class SharedMemory:
         return window is not None
 
     def release(self, array: Any, timeout_s: float) -> None:
-        """Ends what :meth:`adopt` began."""
-        found = self._adopted.pop(address_of(self._memory(array)), None)
-        if found is None:
-            raise ConfigError("the array was not adopted by this communicator")
-        self._native.release(found[0], timeout_s, "release")
+        """Ends what :meth:`adopt` or :meth:`empty` began."""
+        address = address_of(self._memory(array))
+        adopted, made = self._adopted.pop(address, None), self._made.pop(address, None)
+        if adopted is not None:
+            self._native.release(adopted[0], timeout_s, "release")
+        elif made is not None:
+            self._native.release(made.window, timeout_s, "release")
+        else:
+            raise ConfigError("the array was not adopted or made by this communicator")
 
     def forget(self) -> None:
         """Lets go of adopted arrays, whose pages stay shared until their owner frees them."""
@@ -72,7 +81,7 @@ class _Memory:
     """A window's bytes by NumPy's array interface; the view keeps this object, and so the window, alive."""
 
     def __init__(self, window: Window) -> None:
-        self._window = window
+        self.window = window
         self.__array_interface__ = {
             "version": 3,
             "data": (window.address, False),

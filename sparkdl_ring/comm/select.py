@@ -8,30 +8,18 @@ from sparkdl_ring.comm.greeting import Greeting
 
 
 def explain(
-    rank: int, greetings: Sequence[Greeting], wish: str, transports: Mapping[int, str]
+    greetings: Sequence[Greeting], transports: Mapping[int, str], reasons: Mapping[int, str]
 ) -> dict[int, str]:
     """One sentence for each peer.
 
     Args:
-        rank: Own rank.
         greetings: Everybody's greeting, by rank.
-        wish: ``comm.transport``.
         transports: What the native module chose, by peer.
+        reasons: Why it chose so, in its own words, by peer.
     """
-    mine = greetings[rank]
-    return {
-        peer: f"{name}: {_reason(mine, greetings[peer], wish, name)}" for peer, name in transports.items()
-    }
+    return {peer: _sentence(greetings[peer], name, reasons[peer]) for peer, name in transports.items()}
 
 
-def _reason(mine: Greeting, other: Greeting, wish: str, name: str) -> str:
-    together = mine.host_id == other.host_id
-    if wish != "auto":
-        return f"comm.transport={wish}"
-    if name == "shm":
-        return f"both ranks are on host {mine.host} and share its memory"
-    if together:
-        return (
-            f"both ranks are on host {mine.host}, whose shared memory cannot be used; address {other.listen}"
-        )
-    return f"host {mine.host} and host {other.host} share no memory; address {other.listen}"
+def _sentence(peer: Greeting, name: str, reason: str) -> str:
+    place = f"host {peer.host}" if name == "shm" else f"host {peer.host} at {peer.listen}"
+    return f"{name} to {place}: {reason}"

@@ -96,6 +96,15 @@ class Bucket:
             else:
                 p.grad.copy_(view)
 
+    @torch.no_grad()
+    def release(self, comm: Communicator) -> None:
+        """Gives the buffer back; gradients that are views into it are copied first. Collective."""
+        for p, view in zip(self.parameters, self._views, strict=True):
+            if p.grad is not None and _is_same(p.grad, view):
+                p.grad = p.grad.clone()
+        if not self._flat.is_cuda:
+            comm.release(self._flat)
+
     def drop(self) -> None:
         """Forgets a collective that is not going to be waited for."""
         self._work = None

@@ -55,6 +55,9 @@ class Reducer:
             return
         self.close()
         self._parameters = now
+        old, self._buckets = self._buckets, []
+        for bucket in old:
+            bucket.release(self._comm)
         self._buckets = self._plan(now)
         self._clear()
         for bucket in self._buckets:
