@@ -89,8 +89,9 @@ class Rank {
     for (const auto& way : ways()) {
       auto& lane = lanes_.emplace_back();
       lane.name = way.name;
-      const auto area = seat_->add_group(size);
-      auto group = shm::LocalGroup::join(seat_, area.value(), index, indices);
+      const auto& layout = segment->layout();  // as many areas as ways, side by side
+      const auto offset = layout.groups_begin() + layout.group_bytes(size) * (lanes_.size() - 1);
+      auto group = shm::LocalGroup::join(seat_, {offset, size}, index, indices);
       if (!group) fail(group.status());
       lane.local =
           std::make_unique<algo::Local>(std::move(group).value(), indices, interrupt_, meter_, way.settings);

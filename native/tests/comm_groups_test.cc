@@ -59,17 +59,19 @@ TEST_CASE("overlapping groups and groups of groups take turns with the world") {
     auto low = new_group(c, {0, 1, 2});
     auto high = new_group(c, {1, 2, 3});
     Some inner = low ? new_group(*low, {2, 0}) : Some();
+    auto late = new_group(c, {2, 3});  // of ranks of which one knows nothing of `inner`
     std::int64_t total = 0;
     for (int i = 0; i < 20; ++i) {
       if (low) total += sum(*low, c.rank());
       if (high) total += sum(*high, c.rank());
       if (inner) total += sum(*inner, inner->rank());
+      if (late) total += sum(*late, 10);
       total += sum(c, 1);
     }
     totals[static_cast<std::size_t>(c.rank())] = total;
   });
-  CHECK(totals ==
-        std::vector<std::int64_t>{20 * (3 + 1 + 4), 20 * (3 + 6 + 4), 20 * (3 + 6 + 1 + 4), 20 * (6 + 4)});
+  CHECK(totals == std::vector<std::int64_t>{20 * (3 + 1 + 4), 20 * (3 + 6 + 4), 20 * (3 + 6 + 1 + 20 + 4),
+                                            20 * (6 + 20 + 4)});
 }
 
 TEST_CASE("ranks that cannot form a group are refused, the ring lives") {
@@ -118,6 +120,29 @@ TEST_CASE("hundreds of groups") {
     std::vector<Communicator> groups;
     for (int i = 0; i < 300; ++i) groups.push_back(*new_group(c, {0, 1}));
     for (auto& group : groups) wrong[static_cast<std::size_t>(c.rank())] += sum(group, 1) != 2;
+  });
+  CHECK(wrong == std::vector<int>{0, 0});
+}
+
+TEST_CASE("thousands of groups, each closed before the next, and operations behind a close") {
+  auto world = inproc_group(2);
+  std::vector<int> wrong(2);
+  on_threads(world, [&](Communicator& c) {
+    int& mine = wrong[static_cast<std::size_t>(c.rank())];
+    for (int i = 0; i < 2000; ++i) {
+      auto group = new_group(c, {1, 0});
+      backend::WorkPtr last;
+      if (i % 100 == 0) {
+        last = group->submit(comm::barrier_of({kPatience})).value();
+      } else {
+        mine += sum(*group, 1) != 2;
+      }
+      group->close();
+      group->close();
+      if (last) mine += outcome(last) ? 0 : 1;
+      mine += group->run(comm::barrier_of({kPatience})).code() == Code::kAborted ? 0 : 1;
+    }
+    mine += sum(c, 1) != 2;
   });
   CHECK(wrong == std::vector<int>{0, 0});
 }

@@ -280,7 +280,7 @@ TEST_CASE("groups of some ranks share links and segment") {
   HostRanks ranks({0, 0, 1, 1});
   CHECK(all_fine(ranks.on_all([&](HostBackend& backend, const backend::Call& call) {
     for (const auto& some : std::vector<std::vector<int>>{{0, 1}, {3, 1, 0}, {0, 2}, {2, 3, 1}}) {
-      auto group = backend.split(some);
+      auto group = backend.split(some, call);
       RING_TRY(group.status());
       if (!group.value()) continue;
       std::int64_t sum = backend.rank() + 1;

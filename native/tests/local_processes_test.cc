@@ -23,9 +23,7 @@ struct Process {
     std::vector<int> indices(static_cast<std::size_t>(made.layout().local_size));
     std::iota(indices.begin(), indices.end(), 0);
     auto seat = std::make_shared<shm::Seat>(std::move(mapped).value(), index);
-    const auto area = seat->add_group(made.layout().local_size);
-    if (!area) std::_Exit(91);
-    auto group = shm::LocalGroup::join(seat, area.value(), index, indices);
+    auto group = shm::LocalGroup::join(seat, shm::area_of_host(made), index, indices);
     if (!group) std::_Exit(92);
     local = std::make_unique<algo::Local>(std::move(group).value(), indices, interrupt, meter, unprobed());
   }

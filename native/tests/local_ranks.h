@@ -66,9 +66,7 @@ class LocalRanks {
       auto& rank = ranks_[static_cast<std::size_t>(index)];
       rank = std::make_unique<Rank>();
       auto seat = std::make_shared<shm::Seat>(segment_, index);
-      const auto area = seat->add_group(options.local_size);
-      REQUIRE(area);
-      auto group = shm::LocalGroup::join(seat, area.value(), index, indices);
+      auto group = shm::LocalGroup::join(seat, shm::area_of_host(*segment_), index, indices);
       REQUIRE(group);
       rank->seat = seat;
       rank->local = std::make_unique<algo::Local>(std::move(group).value(), indices, rank->interrupt,

@@ -142,19 +142,43 @@ TEST_CASE("a space gives the same places for the same calls and joins what comes
   CHECK(space.take(100, 1) == 0);
 }
 
-TEST_CASE("seats number groups alike and keep windows apart") {
+TEST_CASE("areas of groups lie side by side, are taken once, and serve again when all have left") {
+  auto made = Segment::create(options_for(3));
+  REQUIRE(made);
+  const Segment& segment = *made.value();
+  const auto host = area_of_host(segment);
+  const auto pair = take_area(segment, 2);
+  const auto other = take_area(segment, 3);
+  REQUIRE(pair);
+  REQUIRE(other);
+  CHECK(host.size == 3);
+  CHECK(pair.value().offset == host.offset + segment.layout().group_bytes(3));
+  CHECK(other.value().offset == pair.value().offset + segment.layout().group_bytes(2));
+  give_area(segment, pair.value());
+  CHECK(take_area(segment, 3).value().offset > other.value().offset);  // of another size
+  CHECK(take_area(segment, 2).value().offset == pair.value().offset);
+  CHECK(take_area(segment, 4).status().code() == Code::kInvalidArgument);
+  CHECK(take_area(segment, 0).status().code() == Code::kInvalidArgument);
+  for (const std::uint64_t offset : {std::uint64_t{0}, host.offset + 8, segment.layout().groups_end()}) {
+    CHECK(!is_area(segment, {offset, 2}));
+  }
+}
+
+TEST_CASE("what is written into the books of areas is checked") {
+  auto made = Segment::create(options_for(2));
+  REQUIRE(made);
+  auto& header = made.value()->header();
+  header.free_areas[0] = made.value()->layout().bytes / kHugePage * kHugePage + 2;
+  CHECK(take_area(*made.value(), 2).value().offset < made.value()->layout().groups_end());
+  header.next_area = ~std::uint64_t{0} / kHugePage * kHugePage;
+  CHECK(take_area(*made.value(), 2).status().code() == Code::kSystem);
+}
+
+TEST_CASE("seats keep windows apart") {
   auto made = Segment::create(options_for(2));
   REQUIRE(made);
   Seat one(made.value(), 0);
   Seat two(made.value(), 1);
-  for (int size = 1; size <= 2; ++size) {
-    const auto mine = one.add_group(size);
-    const auto theirs = two.add_group(size);
-    REQUIRE(mine);
-    REQUIRE(theirs);
-    CHECK(mine.value().offset == theirs.value().offset);
-  }
-  CHECK(one.add_group(3).status().code() == Code::kInvalidArgument);
   const auto window = one.take(5000);
   REQUIRE(window);
   CHECK(one.window(0, window.value(), 5000) == made.value()->base() + window.value());
@@ -172,9 +196,8 @@ TEST_CASE("groups come and go without taking more memory") {
   auto one = std::make_shared<Seat>(made.value(), 0);
   auto two = std::make_shared<Seat>(made.value(), 1);
   for (int round = 0; round < 10; ++round) {
-    const auto area = one->add_group(2);
+    const auto area = take_area(*made.value(), 2);
     REQUIRE(area);
-    (void)two->add_group(2);
     auto first = LocalGroup::join(one, area.value(), 0, {0, 1});
     auto second = LocalGroup::join(two, area.value(), 1, {0, 1});
     REQUIRE(first);
@@ -191,9 +214,8 @@ TEST_CASE("addresses for groups end with an error") {
   options.address_space_bytes = 32 << 20;
   auto made = Segment::create(options);
   REQUIRE(made);
-  Seat seat(made.value(), 0);
   Status last;
-  for (int i = 0; i < 100 && last; ++i) last = seat.add_group(1).status();
+  for (int i = 0; i < 100 && last; ++i) last = take_area(*made.value(), 1).status();
   CHECK(last.code() == Code::kSystem);
 }
 

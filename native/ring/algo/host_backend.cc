@@ -36,22 +36,26 @@ Result<std::unique_ptr<HostBackend>> HostBackend::make(transport::Mesh mesh, bac
   std::iota(ranks.begin(), ranks.end(), 0);
   auto topology = mesh.topology;
   auto shared = std::make_shared<Shared>();
-  if (mesh.segment) shared->seat = std::make_shared<shm::Seat>(mesh.segment, topology.local_index());
+  shm::GroupArea area;
+  if (mesh.segment) {
+    area = shm::area_of_host(*mesh.segment);
+    shared->seat = std::make_shared<shm::Seat>(mesh.segment, topology.local_index());
+  }
   shared->mesh = std::move(mesh);
-  return form(std::move(shared), interrupt, std::move(ranks), std::move(topology));
+  return form(std::move(shared), interrupt, std::move(ranks), std::move(topology), area);
 }
 
 Result<std::unique_ptr<HostBackend>> HostBackend::form(std::shared_ptr<Shared> shared,
                                                        backend::Interrupt& interrupt, std::vector<int> ranks,
-                                                       plan::Topology topology) {
+                                                       plan::Topology topology, const shm::GroupArea& area) {
   std::unique_ptr<HostBackend> formed(
       new HostBackend(std::move(shared), interrupt, std::move(ranks), std::move(topology)));
-  RING_TRY(formed->join_host());
+  RING_TRY(formed->join_host(area));
   formed->join_rail();
   return formed;
 }
 
-Status HostBackend::join_host() {
+Status HostBackend::join_host(const shm::GroupArea& area) {
   const auto& local = topology_.local_ranks();
   std::vector<int> mesh_ranks;
   for (const int rank : local) mesh_ranks.push_back(ranks_[static_cast<std::size_t>(rank)]);
@@ -60,12 +64,10 @@ Status HostBackend::join_host() {
     return Status::ok();
   }
   if (!shared_->seat) return {Code::kInternal, "ranks share a host, but no segment"};
-  const auto area = shared_->seat->add_group(static_cast<int>(local.size()));
-  if (!area) return area.status();
   std::vector<int> seats;  // places on the whole host
   const auto& whole = shared_->mesh.topology;
   for (const int rank : mesh_ranks) seats.push_back(whole.local_index_of(rank));
-  auto group = shm::LocalGroup::join(shared_->seat, area.value(), local_index_, std::move(seats));
+  auto group = shm::LocalGroup::join(shared_->seat, area, local_index_, std::move(seats));
   if (!group) return group.status();
   local_.emplace(std::move(group).value(), std::move(mesh_ranks), interrupt_, meter_);
   return Status::ok();
@@ -80,22 +82,40 @@ void HostBackend::join_rail() {
   rail_.emplace(shared_->mesh, std::move(members), interrupt_, meter_);
 }
 
-Result<std::unique_ptr<backend::Backend>> HostBackend::split(const std::vector<int>& ranks) {
-  const bool member = std::find(ranks.begin(), ranks.end(), rank()) != ranks.end();
-  if (!member) {
-    int here = 0;
-    for (const int one : ranks) here += topology_.host_of[static_cast<std::size_t>(one)] == host_ ? 1 : 0;
-    if (here > 1) {  // areas are numbered alike by all ranks of the host
-      const auto area = shared_->seat->add_group(here);
-      if (!area) return area.status();
-    }
-    return std::unique_ptr<Backend>();
-  }
+Result<std::unique_ptr<backend::Backend>> HostBackend::split(const std::vector<int>& ranks,
+                                                             const Call& call) {
+  const auto area = agree_on_area(ranks, call);
+  if (!area) return area.status();
+  if (std::find(ranks.begin(), ranks.end(), rank()) == ranks.end()) return std::unique_ptr<Backend>();
   std::vector<int> mesh_ranks;
   for (const int one : ranks) mesh_ranks.push_back(ranks_[static_cast<std::size_t>(one)]);
-  auto formed = form(shared_, interrupt_, std::move(mesh_ranks), plan::subset(topology_, ranks));
+  auto formed =
+      form(shared_, interrupt_, std::move(mesh_ranks), plan::subset(topology_, ranks), area.value());
   if (!formed) return formed.status();
   return std::unique_ptr<Backend>(std::move(formed).value());
+}
+
+Result<shm::GroupArea> HostBackend::agree_on_area(const std::vector<int>& ranks, const Call& call) {
+  shm::GroupArea area{0, 0};
+  int first = -1;
+  for (const int one : ranks) {
+    if (topology_.host_of[static_cast<std::size_t>(one)] != host_) continue;
+    if (area.size++ == 0) first = one;
+  }
+  if (area.size < 2) return area;
+  const auto& local = topology_.local_ranks();
+  const auto taker = std::find(local.begin(), local.end(), first) - local.begin();
+  Status failure;
+  if (first == rank()) {
+    const auto taken = shm::take_area(*shared_->seat->segment(), area.size);
+    failure = taken.status();
+    if (taken) area = taken.value();
+  }
+  auto* offset = reinterpret_cast<std::byte*>(&area.offset);
+  RING_TRY(local_->broadcast({offset, sizeof area.offset}, static_cast<int>(taker), call));
+  RING_TRY(failure);
+  if (area.offset == 0) return Status(Code::kSystem, "no shared memory for another group of ranks");
+  return area;
 }
 
 int HostBackend::world_rank(int rank) const noexcept {

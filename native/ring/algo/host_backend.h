@@ -15,6 +15,7 @@
 #include "ring/backend/backend.h"
 #include "ring/backend/interrupt.h"
 #include "ring/plan/topology.h"
+#include "ring/shm/areas.h"
 #include "ring/shm/seat.h"
 #include "ring/transport/mesh.h"
 
@@ -28,7 +29,8 @@ class HostBackend final : public backend::Backend {
                                                                  backend::Interrupt& interrupt);
 
   // Shares links and segment with this one.
-  [[nodiscard]] Result<std::unique_ptr<Backend>> split(const std::vector<int>& ranks) override;
+  [[nodiscard]] Result<std::unique_ptr<Backend>> split(const std::vector<int>& ranks,
+                                                       const backend::Call& call) override;
 
   [[nodiscard]] int rank() const noexcept override { return topology_.rank; }
   [[nodiscard]] int size() const noexcept override { return topology_.size; }
@@ -71,8 +73,13 @@ class HostBackend final : public backend::Backend {
   [[nodiscard]] static Result<std::unique_ptr<HostBackend>> form(std::shared_ptr<Shared> shared,
                                                                  backend::Interrupt& interrupt,
                                                                  std::vector<int> ranks,
-                                                                 plan::Topology topology);
-  [[nodiscard]] Status join_host();
+                                                                 plan::Topology topology,
+                                                                 const shm::GroupArea& area);
+  // Where the members here of a group of some of these ranks meet: the first of them takes an area and all
+  // ranks of this group on the host hear of it.
+  [[nodiscard]] Result<shm::GroupArea> agree_on_area(const std::vector<int>& ranks,
+                                                     const backend::Call& call);
+  [[nodiscard]] Status join_host(const shm::GroupArea& area);
   void join_rail();
   // Links to the neighbours on the rail: a group that was split off may have none yet.
   [[nodiscard]] Status reach_rail(const backend::Call& call);

@@ -88,7 +88,8 @@ class Backend {
   // The collectives of some of these ranks, numbered anew in the given order; null on a rank that is not
   // among them. All ranks of this group call it in the same order. Shares links and memory with this one,
   // which must outlive it.
-  [[nodiscard]] virtual Result<std::unique_ptr<Backend>> split(const std::vector<int>& ranks) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Backend>> split(const std::vector<int>& ranks,
+                                                               const Call& call) = 0;
 
   [[nodiscard]] virtual Status allreduce(const Reduction& what, std::uint64_t count, const Call& call) = 0;
   // `send` holds the parts of all ranks; `recv` gets the own part, counts[rank] elements.

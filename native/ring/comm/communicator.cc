@@ -101,7 +101,7 @@ Result<std::optional<Communicator>> Communicator::new_group(const std::vector<in
   operation.counts.assign(ranks.begin(), ranks.end());
   operation.body = [&](backend::Backend& parent, const backend::Interrupt&, const backend::Call& call) {
     RING_TRY(parent.barrier(call));  // nobody uses the group before all have agreed on it
-    auto split = parent.split(ranks);
+    auto split = parent.split(ranks, call);
     if (!split) return split.status();
     made = std::move(split).value();
     id = static_cast<std::uint32_t>(call.what.hash());  // of parent, number and ranks: the same on all

@@ -100,9 +100,10 @@ class Communicator {
   void fail(const Status& cause) { engine_->fail(cause); }
   // Ok while alive, then the first cause.
   [[nodiscard]] Status failure() const { return engine_->failure(); }
-  // Leaves the ring; a group of some ranks ends with the ring only.
+  // Leaves the ring. A group of some ranks gives its memory back and says nothing to the ring.
   void close() {
-    if (is_world_) engine_->close();
+    if (is_world_) return engine_->close();
+    engine_->close_group(*group_);
   }
   [[nodiscard]] bool is_forked() const noexcept { return engine_->is_forked(); }
   [[nodiscard]] Engine& engine() noexcept { return *engine_; }

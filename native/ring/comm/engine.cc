@@ -65,6 +65,7 @@ Status Engine::admit(Group& group, Operation& operation) {
   if (!failure_) return failure_;
   if (closing_) return {Code::kAborted, "the communicator is closed", world_->rank()};
   if (!stop_) return stop_;
+  if (group.is_closed()) return {Code::kAborted, "the group of ranks is closed", world_->rank()};
   operation.sequence = group.next_sequence();
   operation.group = group.id();
   return Status::ok();
@@ -125,6 +126,30 @@ void Engine::keep(GroupPtr group) {
   const std::lock_guard lock(mutex_);
   if (is_released_) group->backend().close();
   groups_.push_back(std::move(group));
+}
+
+void Engine::close_group(Group& group) {
+  if (is_forked()) return;
+  Operation operation;
+  operation.kind = Kind::kRelease;
+  operation.timeout_s = kSliceSeconds;  // waits for nobody
+  operation.label = "group";
+  operation.body = [](backend::Backend& backend, const backend::Interrupt&, const backend::Call&) {
+    backend.close();
+    return Status::ok();
+  };
+  std::unique_lock lock(mutex_);
+  if (!admit(group, operation)) return;  // closed already, or the ring ends and takes it along
+  group.mark_closed();
+  if (is_busy_ || !queue_.empty()) {
+    static_cast<void>(enqueue(group, operation));
+    return;
+  }
+  begin(operation, true);
+  lock.unlock();
+  const Status status = execute(group, operation);
+  lock.lock();
+  end(group, status);
 }
 
 void Engine::abort(const std::string& reason) {

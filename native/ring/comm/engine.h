@@ -37,6 +37,9 @@ class Engine {
 
   // Keeps a new group of ranks for as long as the engine lives.
   void keep(GroupPtr group);
+  // Lets go of the memory of a group of some ranks, behind what was submitted to it; it is refused from now
+  // on.
+  void close_group(Group& group);
 
   // Queues; what the operation looks at, but for its label, must live until the work is done.
   [[nodiscard]] Result<backend::WorkPtr> submit(Group& group, Operation operation);

@@ -27,6 +27,10 @@ class Group {
   // The number of the next operation; guarded by the engine's lock.
   [[nodiscard]] std::uint64_t next_sequence() noexcept { return ++sequence_; }
 
+  // Both guarded by the engine's lock.
+  [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
+  void mark_closed() noexcept { is_closed_ = true; }
+
   // What the ranks ask for is compared on the way.
   [[nodiscard]] Status execute(const Operation& operation, const backend::Interrupt& interrupt);
   [[nodiscard]] backend::Backend& backend() noexcept { return *backend_; }
@@ -47,6 +51,7 @@ class Group {
   std::unique_ptr<backend::Backend> backend_;
   backend::Meter metered_;
   std::uint64_t sequence_ = 0;
+  bool is_closed_ = false;
   std::vector<std::byte> fused_;  // small members side by side; kept, so that its pages are touched once
 };
 

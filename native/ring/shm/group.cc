@@ -19,6 +19,9 @@ Result<LocalGroup> LocalGroup::join(std::shared_ptr<Seat> seat, const GroupArea&
   }
   const auto& segment = *seat->segment();
   const auto& layout = segment.layout();
+  if (!is_area(segment, area)) {
+    return Status(Code::kInvalidArgument, "a group outside of where groups are");
+  }
   LocalGroup group;
   group.area_ = area;
   group.index_ = index;
@@ -59,7 +62,7 @@ LocalGroup::~LocalGroup() {
   const auto& segment = *seat_->segment();
   auto& header = *reinterpret_cast<GroupHeader*>(segment.base() + area_.offset);
   if (header.left.fetch_add(1) + 1 < static_cast<std::uint32_t>(area_.size)) return;
-  segment.discard(area_.offset, segment.layout().group_bytes(area_.size));
+  give_area(segment, area_);
 }
 
 Status LocalGroup::reserve_slots() {

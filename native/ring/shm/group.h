@@ -8,6 +8,7 @@
 #include <vector>   // for vector
 
 #include "ring/base/status.h"
+#include "ring/shm/areas.h"
 #include "ring/shm/layout.h"
 #include "ring/shm/seat.h"
 

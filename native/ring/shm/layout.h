@@ -14,13 +14,14 @@
 namespace ring::shm {
 
 inline constexpr std::uint64_t kMagic = 0x33676e6972736470U;
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 inline constexpr std::size_t kPayload = 48;
 inline constexpr std::size_t kHeaderBytes = kPage - sizeof(std::uint64_t);
 inline constexpr std::size_t kOneShotBytes = std::size_t{64} << 10;
 inline constexpr int kMaxMembers = 1024;
+inline constexpr std::size_t kFreeAreas = 448;
 
 [[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
   return (value + unit - 1) / unit * unit;
@@ -37,7 +38,12 @@ struct SegmentHeader {
   std::uint32_t num_slots;
   // What the probe of the host's first group found, so that later groups need none: 0 unknown.
   std::atomic<std::uint32_t> probed;
+  // The books of group areas (areas.h): from here on no addresses were used; and offset + size of areas that
+  // can be used again, 0 none.
+  std::atomic<std::uint64_t> next_area;
+  std::atomic<std::uint64_t> free_areas[kFreeAreas];
 };
+static_assert(sizeof(SegmentHeader) <= kPage);
 
 // What a member says when it comes to a meeting: one cache line, read by all. Two take turns, for a member
 // can come to the next meeting before the slowest has read this one, but not to the one after.

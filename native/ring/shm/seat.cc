@@ -20,24 +20,8 @@ std::uint64_t alignment_of(std::uint64_t bytes) {
 Seat::Seat(std::shared_ptr<Segment> segment, int local_index)
     : segment_(std::move(segment)),
       local_index_(local_index),
-      next_group_(segment_->layout().groups_begin()),
       windows_(segment_->layout().range_begin(local_index),
                segment_->layout().range_begin(local_index) + segment_->layout().range_bytes()) {}
-
-Result<GroupArea> Seat::add_group(int size) {
-  const auto& layout = segment_->layout();
-  if (size < 1 || size > layout.local_size) {
-    return Status(Code::kInvalidArgument, "a group of " + std::to_string(size) + " ranks on a host of " +
-                                              std::to_string(layout.local_size));
-  }
-  const std::uint64_t bytes = layout.group_bytes(size);
-  if (layout.groups_end() - next_group_ < bytes) {
-    return Status(Code::kSystem, "shared memory has no addresses left for another group of ranks");
-  }
-  const GroupArea area{next_group_, size};
-  next_group_ += bytes;
-  return area;
-}
 
 Result<std::uint64_t> Seat::take(std::uint64_t bytes) {
   const auto place = windows_.take(footprint(bytes), alignment_of(bytes));

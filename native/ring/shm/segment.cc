@@ -58,6 +58,8 @@ Result<std::shared_ptr<Segment>> Segment::create(const SegmentOptions& options) 
     header.bytes = bytes;
     header.slot_bytes = options.slot_bytes;
     header.num_slots = static_cast<std::uint32_t>(options.num_slots);
+    const auto& layout = segment->layout();
+    header.next_area = layout.groups_begin() + layout.group_bytes(layout.local_size);
     header.magic = kMagic;
     return segment;
   }
