@@ -180,9 +180,8 @@ class Communicator(Reductions):
         """A communicator of some of these ranks; all ranks call it alike.
 
         It shares sockets and memory with this one: it costs no new connection, ends with this one, and a
-        failure of one is a failure of both. Groups may overlap; those that do must be used in one order. Make
-        them once and keep them: closing one gives its memory back, but not its addresses in the host's
-        segment, of which there are enough for thousands of groups in the life of a ring.
+        failure of one is a failure of both. Groups may overlap; those that do must be used in one order. A
+        group that is closed gives its memory back.
 
         Args:
             ranks: Its members, numbered from 0 in this order.

@@ -51,17 +51,27 @@ SHARE = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0"}
 RANK = "gpu_rank.py"
 SECTIONS = (
     Section("one rank by NCCL: values and time", (RANK, "figures", "nccl", "checked"), needs=("nccl",)),
+    Section("one rank by NCCL: every type", (RANK, "kinds", "nccl", "checked"), needs=("nccl",)),
+    Section("one rank by NCCL: 2^31 elements", (RANK, "large", "nccl", "checked"), needs=("nccl",)),
     Section("one rank beside plain NCCL", (RANK, "against_raw", "nccl", "checked"), needs=("nccl",)),
     Section("cost of a launch to the host", (RANK, "launches", "nccl", "checked"), needs=("nccl",)),
     Section("order on streams, no host in between", (RANK, "streams", "nccl", "checked"), needs=("nccl",)),
     Section("overlap with a kernel, one rank by NCCL", (RANK, "overlap", "nccl", "checked"), needs=("nccl",)),
     Section("two ranks on one GPU, staged: values and time", (RANK, "figures", "staged", "checked"), 2),
+    Section("two ranks on one GPU, staged: every type", (RANK, "kinds", "staged", "checked"), 2),
     Section("two ranks on one GPU, staged: order on streams", (RANK, "streams", "staged", "checked"), 2),
     Section("two ranks on one GPU, staged: overlap", (RANK, "overlap", "staged", "checked"), 2),
     Section("two staged ranks, one is killed", (RANK, "loss", "staged", "checked"), 2, lost=(1,)),
     Section(
         "two ranks share the GPU by NCCL: values and time",
         (RANK, "figures", "nccl", "checked"),
+        2,
+        ("nccl", "sharing"),
+        SHARE,
+    ),
+    Section(
+        "two ranks share the GPU by NCCL: every type",
+        (RANK, "kinds", "nccl", "checked"),
         2,
         ("nccl", "sharing"),
         SHARE,

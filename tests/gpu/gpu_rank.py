@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from cuda import Gpu, Unavailable
 from raw_nccl import RawNccl, median_s, timed
@@ -17,10 +18,15 @@ from raw_nccl import RawNccl, median_s, timed
 from sparkdl_ring._native import DeviceCommunicator
 from sparkdl_ring.comm import Communicator, connect_from_env
 from sparkdl_ring.comm.device import _package_folder
+from sparkdl_ring.comm.dtypes import DTYPES, OPS
 from sparkdl_ring.config import environment, resolve
 from sparkdl_ring.errors import CollectiveError
 
 FLOAT32, SUM, MEAN = 5, 0, 1
+TYPES = {name: getattr(ml_dtypes, name, name) for name in DTYPES if DTYPES[name].reducible}
+REDUCERS = {"sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "product": np.prod}
+# Means by NCCL are scaled in the element type before the sum, and the sum is rounded to it.
+ROUNDING = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-6, "float64": 1e-14}
 SIZES = (4, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20)
 PATIENCE_S = 60.0
 
@@ -91,6 +97,54 @@ def figures(bench: Bench) -> Iterator[dict[str, Any]]:
         timed(lambda s=size: bench.reduce(most, s // 4), 3)
         spent = median_s(timed(lambda s=size: bench.reduce(most, s // 4), rounds))
         yield {"bytes": size, "us": round(spent * 1e6, 1), "GB/s": round(size / spent / 1e9, 2)}
+
+
+def kinds(bench: Bench) -> Iterator[dict[str, Any]]:
+    """Every type and operation, a grouped launch and registered memory, by value."""
+    count, size, rank, ring = 1000, bench.comm.size, bench.comm.rank, bench.ring
+    address = bench.gpu.alloc(count * 8)
+    ring.register_buffer(address, count * 8)
+    for name, kind in TYPES.items():
+        values = [(np.arange(count) % 7 + r + 1).astype(kind) for r in range(size)]
+        for op, code in OPS.items():
+            bench.gpu.put(address, values[rank], bench.stream)
+            work = ring.allreduce(address, address, count, DTYPES[name].code, code, bench.stream, PATIENCE_S)
+            work.order(bench.stream, PATIENCE_S)
+            got = bench.gpu.get(address, values[rank], bench.stream).astype(np.float64)
+            exact = REDUCERS[op](np.stack([v.astype(np.float64) for v in values]), axis=0)
+            exact = np.trunc(exact) if "int" in name else exact
+            np.testing.assert_allclose(got, exact, rtol=ROUNDING.get(name, 0), err_msg=f"{name} {op}")
+    members, given = [], []
+    for i, name in enumerate(("float32", "int64", "float16")):
+        mine = np.full(10 + i, rank + 1, name)
+        place = bench.gpu.alloc(mine.nbytes)
+        bench.gpu.put(place, mine, bench.stream)
+        members.append((place, place, mine.size, DTYPES[name].code))
+        given.append(mine)
+    ring.grouped_allreduce(members, SUM, bench.stream, PATIENCE_S).order(bench.stream, PATIENCE_S)
+    for (place, *_), mine in zip(members, given, strict=True):
+        got = bench.gpu.get(place, mine, bench.stream)
+        np.testing.assert_array_equal(got, np.full_like(mine, size * (size + 1) // 2))
+    yield {"types": len(TYPES), "operations": len(OPS), "grouped": "right", "way": ring.reason}
+
+
+def large(bench: Bench) -> Iterator[dict[str, Any]]:
+    """LOG-096: more elements than 32 bits count, with marks around the border."""
+    count = (1 << 31) + 8
+    try:
+        address = bench.gpu.alloc(count)
+    except RuntimeError as error:
+        raise Unavailable(f"2 GiB of device memory are not free: {error}") from None
+    places = (0, (1 << 31) - 1, 1 << 31, count - 1)
+    mark = np.ones(1, np.uint8)
+    for place in places:
+        bench.gpu.put(address + place, mark + place % 7, bench.stream)
+    work = bench.ring.allreduce(address, address, count, DTYPES["uint8"].code, SUM, bench.stream, PATIENCE_S)
+    work.order(bench.stream, PATIENCE_S)
+    for place in places:
+        got = bench.gpu.get(address + place, mark, bench.stream)
+        np.testing.assert_array_equal(got, bench.comm.size * (mark + place % 7))
+    yield {"elements": count, "marks": "right"}
 
 
 def against_raw(bench: Bench) -> Iterator[dict[str, Any]]:
@@ -213,17 +267,17 @@ def loss(bench: Bench) -> Iterator[dict[str, Any]]:
     try:
         bench.reduce(bench.gpu.alloc(64), 16)
     except CollectiveError as error:
-        yield {
-            "raised": type(error).__name__,
-            "blamed": error.rank,
-            "after ms": round((time.perf_counter() - start) * 1e3, 1),
-        }
-        return
-    raise AssertionError("the loss of a rank went unnoticed")
+        seen = error
+    else:
+        raise AssertionError("the loss of a rank went unnoticed")
+    assert seen.rank == bench.comm.size - 1, seen
+    after_ms = round((time.perf_counter() - start) * 1e3, 1)
+    yield {"raised": type(seen).__name__, "blamed": seen.rank, "after ms": after_ms}
 
 
 SECTIONS: dict[str, Callable[[Bench], Iterator[dict[str, Any]]]] = {
-    section.__name__: section for section in (figures, against_raw, launches, streams, overlap, loss)
+    section.__name__: section
+    for section in (figures, kinds, large, against_raw, launches, streams, overlap, loss)
 }
 
 
