@@ -42,7 +42,9 @@ Result<std::unique_ptr<HostBackend>> HostBackend::make(transport::Mesh mesh, bac
     shared->seat = std::make_shared<shm::Seat>(mesh.segment, topology.local_index());
   }
   shared->mesh = std::move(mesh);
-  return form(std::move(shared), interrupt, std::move(ranks), std::move(topology), area);
+  auto formed = form(std::move(shared), interrupt, std::move(ranks), std::move(topology), area);
+  if (formed) formed.value()->owns_mesh_ = true;
+  return formed;
 }
 
 Result<std::unique_ptr<HostBackend>> HostBackend::form(std::shared_ptr<Shared> shared,
@@ -137,7 +139,7 @@ void HostBackend::close() noexcept {
   local_.reset();
   rail_.reset();
   auto& mesh = shared_->mesh;
-  if (size() < mesh.size) return;
+  if (!owns_mesh_) return;  // a group shares it, even one of all ranks
   for (auto& link : mesh.links) {
     if (link) link->close();
   }

@@ -117,6 +117,7 @@ class HostBackend final : public backend::Backend {
   int host_;
   int local_index_;
   int rails_;
+  bool owns_mesh_ = false;
   bool is_rail_reached_ = false;
   bool is_all_reached_ = false;
   backend::Meter meter_;
