@@ -48,7 +48,7 @@ def test_the_printed_commands_and_the_code_are_enough():
         assert code not in out + err
     out, err = leader.communicate(timeout=60)
     assert leader.returncode in (0, 1), err  # 1: one link was much slower than the others just then
-    assert re.search(r"0 - 1 +shm +\d+ +[\d.]+ +[\d.]+ +both ranks are on host", out)
+    assert re.search(r"0 - 1 +shm +\d+ +[\d.]+ +[\d.]+ +same machine", out)
 
 
 def test_another_code_is_refused():

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import lizard
 from sources import NATIVE, PACKAGE, ROOT, cpp_files, python_files
 
 MAX_FILE, MAX_HEADER, MAX_FUNCTION = 400, 200, 60
 MAX_MEDIAN_FILE, MAX_MEDIAN_FUNCTION = 120, 10
+
+
+@cache  # reading all sources takes seconds
+def functions(path: Path) -> list[Any]:
+    return list(lizard.analyze_file(str(path)).function_list)
 
 
 def test_files_are_short() -> None:
@@ -24,7 +32,7 @@ def test_functions_are_short() -> None:
     long = {
         f"{path.relative_to(ROOT)}:{f.start_line} {f.name}": f.length
         for path in [*python_files(), *cpp_files()]
-        for f in lizard.analyze_file(str(path)).function_list
+        for f in functions(path)
         if f.length > MAX_FUNCTION
     }
     assert not long
@@ -33,5 +41,5 @@ def test_functions_are_short() -> None:
 def test_medians_are_small() -> None:
     for files in (sorted(PACKAGE.rglob("*.py")), [p for p in cpp_files() if NATIVE / "ring" in p.parents]):
         assert median(len(p.read_text().splitlines()) for p in files) <= MAX_MEDIAN_FILE
-        lengths = [f.length for p in files for f in lizard.analyze_file(str(p)).function_list]
+        lengths = [f.length for p in files for f in functions(p)]
         assert median(lengths) <= MAX_MEDIAN_FUNCTION
