@@ -133,7 +133,7 @@ def run_job(crew, name, times, size=4):
 
 
 def test_two_jobs_on_one_host_meet_again_and_again():
-    """LOG-108: two jobs of 4 ranks at once; fifty inits of one are in test_ports and the conformance suite."""
+    """LOG-108: two jobs of 4 ranks at once; fifty inits are in test_ports and the conformance suite."""
     wrong = {}
 
     def job(name):
