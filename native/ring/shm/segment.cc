@@ -28,11 +28,11 @@ bool is_segment(const SegmentHeader& header, std::uint64_t bytes) {
 }  // namespace
 
 Segment::Segment(UniqueFd fd, std::byte* base, Layout layout)
-    : fd_(std::move(fd)), base_(base), layout_(layout), huge_(huge_pages_allowed()) {}
-
-Segment::~Segment() {
-  ::munmap(base_, layout_.bytes);
-}
+    : fd_(std::move(fd)),
+      base_(base),
+      mapping_(base, [bytes = layout.bytes](void* mapped) { ::munmap(mapped, bytes); }),
+      layout_(layout),
+      huge_(huge_pages_allowed()) {}
 
 Result<std::shared_ptr<Segment>> Segment::create(const SegmentOptions& options) {
   Status reason = invalid(options);

@@ -1,6 +1,7 @@
 // Segment: the sparse memory that all ranks of one host map, behind one descriptor and without a name, so
-// that a crash leaves nothing behind. Pages are taken only as they come into use. Owner: the Mesh, and every
-// Window that lies in it. Thread-safe: nothing changes after it is made.
+// that a crash leaves nothing behind. Pages are taken only as they come into use. Owner: the Mesh; a Window
+// keeps the mapping alone, so that no descriptor outlives the communicator. Thread-safe: nothing changes
+// after it is made.
 #pragma once
 
 #include <cstddef>  // for byte, size_t
@@ -33,10 +34,11 @@ class Segment {
 
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
-  ~Segment();
 
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  // Keeps the memory mapped.
+  [[nodiscard]] std::shared_ptr<const void> mapping() const noexcept { return mapping_; }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] SegmentHeader& header() const noexcept { return *reinterpret_cast<SegmentHeader*>(base_); }
 
@@ -49,6 +51,7 @@ class Segment {
 
   UniqueFd fd_;
   std::byte* base_;
+  std::shared_ptr<const void> mapping_;
   Layout layout_;
   bool huge_;
 };

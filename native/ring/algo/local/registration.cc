@@ -61,7 +61,7 @@ Status exchange(Session& session, const Part& mine, const Status& own, Held& hel
 }
 
 Window window_of(Session& session, Held held) {
-  Window window{held.address, held.bytes, held.adopted, 0, session.group().seat()->segment()};
+  Window window{held.address, held.bytes, held.adopted, 0, session.group().seat()->segment()->mapping()};
   window.number = session.windows().add(std::move(held));
   return window;
 }
