@@ -76,6 +76,19 @@ class Communicator:
         wire: int = -1,
         residual: int = 0,
     ) -> None: ...
+    def time_allreduce(
+        self,
+        send: int,
+        recv: int,
+        count: int,
+        dtype: int,
+        op: int,
+        timeout_s: float,
+        label: str = "",
+        times: int = 1,
+    ) -> float:
+        """Seconds of one of ``times`` allreduces in a row with no Python between them."""
+
     def broadcast(
         self,
         buffer: int,

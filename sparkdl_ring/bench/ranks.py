@@ -13,7 +13,7 @@ from typing import Any
 
 from sparkdl_ring.bench import baseline, buffers, condition, mpi
 from sparkdl_ring.bench.api import REWRITTEN_FROM_BYTES, Cell, Contender, Plan, Sample
-from sparkdl_ring.bench.contenders import Field
+from sparkdl_ring.bench.contenders import Field, NativeRing
 from sparkdl_ring.comm import Communicator, current
 from sparkdl_ring.comm.regroup import regroup
 from sparkdl_ring.config import CommConfig
@@ -126,6 +126,9 @@ def _rewritten(comm: Communicator, contender: Contender, cell: Cell) -> float:
 def _in_a_row(comm: Communicator, contender: Contender, cell: Cell, num_calls: int) -> float:
     """Seconds of one of many calls, one after the other; the sum of zeros stays zero."""
     buffers.fill(contender.words, cell, 0.0)
+    if isinstance(contender, NativeRing):
+        comm.barrier()
+        return contender.in_a_row(num_calls)
     call, turns = contender.call, range(num_calls)
 
     def all_calls() -> None:

@@ -10,9 +10,9 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  static Deadline after(double seconds) {
+  static Deadline after(double seconds, Clock::time_point start = Clock::now()) {
     const auto bounded = std::clamp(seconds, 0.0, 1e8);  // keeps the sum inside the clock's range
-    return Deadline(Clock::now() +
+    return Deadline(start +
                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded)));
   }
 

@@ -254,13 +254,13 @@ void Engine::perform(std::unique_lock<std::mutex>& lock) {
 Status Engine::execute(Group& group, const Operation& operation) {
   if (interrupt_.raised()) return {Code::kAborted, "interrupted", world_->rank()};
   const PlainFloats plain;
-  return group.execute(operation, interrupt_);
+  return group.execute(operation, interrupt_, Deadline::after(operation.timeout_s, start_));
 }
 
 // Both under the lock.
 void Engine::begin(const Operation& operation, bool is_inline) {
   is_busy_ = true;
-  recorder_.begin(operation, is_inline);
+  start_ = recorder_.begin(operation, is_inline);
 }
 
 void Engine::end(Group& group, const Status& status) {

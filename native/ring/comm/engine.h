@@ -14,6 +14,7 @@
 
 #include "ring/backend/interrupt.h"
 #include "ring/backend/work.h"
+#include "ring/base/deadline.h"
 #include "ring/base/status.h"
 #include "ring/comm/group.h"
 #include "ring/comm/operation.h"
@@ -98,7 +99,8 @@ class Engine {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<TaskPtr> queue_;
-  bool is_busy_ = false;  // somebody executes: the owner of all backends
+  bool is_busy_ = false;                 // somebody executes: the owner of all backends
+  Deadline::Clock::time_point start_{};  // of what is executed
   bool closing_ = false;
   Status stop_;                   // why this rank itself stops
   Status failure_;                // the first failure of all

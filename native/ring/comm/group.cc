@@ -41,9 +41,10 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
 
 }  // namespace
 
-Status Group::execute(const Operation& operation, const backend::Interrupt& interrupt) {
+Status Group::execute(const Operation& operation, const backend::Interrupt& interrupt,
+                      const Deadline& deadline) {
   const Fingerprint mine(operation, *backend_);
-  const backend::Call call{mine, operation.timeout_s};
+  const backend::Call call{mine, operation.timeout_s, deadline};
   if (!operation.body) return dispatch(operation, call);
   RING_TRY(backend_->barrier(call));  // the ranks agree on what they call before a body runs
   return operation.body(*backend_, interrupt, call);

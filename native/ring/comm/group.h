@@ -9,6 +9,7 @@
 #include <vector>   // for vector
 
 #include "ring/backend/backend.h"
+#include "ring/base/deadline.h"
 #include "ring/base/status.h"
 #include "ring/comm/fingerprint.h"
 #include "ring/comm/operation.h"
@@ -32,7 +33,8 @@ class Group {
   void mark_closed() noexcept { is_closed_ = true; }
 
   // What the ranks ask for is compared on the way.
-  [[nodiscard]] Status execute(const Operation& operation, const backend::Interrupt& interrupt);
+  [[nodiscard]] Status execute(const Operation& operation, const backend::Interrupt& interrupt,
+                               const Deadline& deadline);
   [[nodiscard]] backend::Backend& backend() noexcept { return *backend_; }
   // What the backend has spent and moved since the last time.
   [[nodiscard]] backend::Meter take_meter();

@@ -12,7 +12,7 @@ std::string Record::text() const {
   return text;
 }
 
-void Recorder::begin(const Operation& operation, bool is_inline) {
+std::chrono::steady_clock::time_point Recorder::begin(const Operation& operation, bool is_inline) {
   ++started_;
   Record& record = current();
   record = {};
@@ -23,7 +23,9 @@ void Recorder::begin(const Operation& operation, bool is_inline) {
   record.is_inline = is_inline;
   record.bytes = payload_bytes(operation);
   operation.label.copy(record.label.data(), record.label.size() - 1);
-  record.start_ns = now_ns();
+  const auto start = std::chrono::steady_clock::now();
+  record.start_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(start.time_since_epoch()).count();
+  return start;
 }
 
 void Recorder::end(Code code, const backend::Meter& spent) {

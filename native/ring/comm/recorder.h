@@ -48,7 +48,8 @@ struct Counters {
 
 class Recorder {
  public:
-  void begin(const Operation& operation, bool is_inline);
+  // Returns its start.
+  std::chrono::steady_clock::time_point begin(const Operation& operation, bool is_inline);
   void end(Code code, const backend::Meter& spent);
 
   // The last operations, oldest first; one that is running is the last.

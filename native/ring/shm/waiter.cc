@@ -11,7 +11,8 @@
 namespace ring::shm {
 namespace {
 
-constexpr int kEagerReads = 24;  // before the first pause: what is about to come comes at once
+// Before the first pause and the first look at the clock, which both cost more than what is about to come.
+constexpr int kEagerReads = 256;
 constexpr int kReadsPerLook = 16;
 constexpr std::int64_t kYieldNs = 20'000;
 // A yield that took longer gave the core to somebody who is not about to give it back: under foreign load a
