@@ -65,6 +65,9 @@ class Bucket:
                 view.zero_()  # never share * gradient: 0 * NaN is NaN
             elif not _is_same(p.grad, view):
                 _scale_into(view, p.grad, share)
+                # Its memory serves the next layer's gradient at once: fresh pages cost more than the copy.
+                if p.device == view.device:
+                    p.grad = view
             elif share != 1.0:
                 view.mul_(share)
         self._flags.copy_(torch.tensor(has_grad))
