@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -17,6 +18,7 @@ from sparkdl_ring.errors import MissingDependencyError
 from sparkdl_ring.launch import run
 from sparkdl_ring.launch.local import LocalLauncher
 
+_VIEWS = "-views"
 _WARM_UP_STEPS = 2  # torch's DDP makes its buckets anew after the first
 Step = Callable[[], None]
 
@@ -49,11 +51,12 @@ class DdpRow:
     """What came of one method; times are the maximum over the ranks.
 
     Args:
-        method: ``none`` (no communication), ``gloo``, ``hook`` (torch's DDP, our hook) or ``ring`` (our DDP).
+        method: ``none`` (no communication), ``gloo``, ``hook`` (torch's DDP, our hook) or ``ring`` (our DDP);
+            ``-views``: the same with ``gradient_as_bucket_view=True``.
         num_steps: Steps measured.
         median_s: Seconds of a step, the median.
         min_s: The least.
-        gloo_share: Its median as a share of gloo's.
+        gloo_share: Its median as a share of gloo's, with bucket views where it has them itself.
     """
 
     method: str
@@ -81,11 +84,12 @@ def ddp(plan: DdpPlan) -> list[DdpRow]:
         name: [max(together) for together in zip(*(times[name] for times in by_rank), strict=True)]
         for name in by_rank[0]
     }
-    base = median(slowest["gloo"])
-    return [
-        DdpRow(name, len(times), median(times), min(times), median(times) / base)
-        for name, times in slowest.items()
-    ]
+    return [_row(name, times, slowest) for name, times in slowest.items()]
+
+
+def _row(name: str, times: list[float], slowest: dict[str, list[float]]) -> DdpRow:
+    base = median(slowest[f"gloo{_VIEWS}" if name.endswith(_VIEWS) else "gloo"])
+    return DdpRow(name, len(times), median(times), min(times), median(times) / base)
 
 
 def measure(plan: DdpPlan, folder: str) -> dict[str, list[float]]:
@@ -119,19 +123,20 @@ def _methods(plan: DdpPlan, comm: Communicator, stack: ExitStack) -> dict[str, S
 
     import sparkdl_ring.torch as ours
 
-    methods = {
-        "none": _step(plan, _model(plan), lambda net: net),
-        "gloo": _step(plan, _model(plan), TorchDdp),
-    }
+    methods = {"none": _step(plan, _model(plan), lambda net: net)}
 
-    def hooked(net: Any) -> Any:
-        wrapped = TorchDdp(net)
+    def hooked(net: Any, views: bool) -> Any:
+        wrapped = TorchDdp(net, gradient_as_bucket_view=views)
         state, hook = ours.comm_hook(comm)
         stack.callback(state.close)
         wrapped.register_comm_hook(state, hook)
         return wrapped
 
-    methods["hook"] = _step(plan, _model(plan), hooked)
+    for views in (False, True):
+        suffix = _VIEWS if views else ""
+        plain = partial(TorchDdp, gradient_as_bucket_view=views)
+        methods[f"gloo{suffix}"] = _step(plan, _model(plan), plain)
+        methods[f"hook{suffix}"] = _step(plan, _model(plan), partial(hooked, views=views))
     mine = ours.DistributedDataParallel(_model(plan), comm)
     stack.callback(mine.close)
     methods["ring"] = _step(plan, mine, lambda net: net)
@@ -165,9 +170,9 @@ def _step(plan: DdpPlan, net: Any, wrap: Callable[[Any], Any]) -> Step:
 
 def table(rows: list[DdpRow]) -> str:
     """A line for each method, for people."""
-    lines = [f"{'method':<8}{'median ms':>11}{'min ms':>9}{'of gloo':>9}{'steps':>7}"]
+    lines = [f"{'method':<12}{'median ms':>11}{'min ms':>9}{'of gloo':>9}{'steps':>7}"]
     lines += [
-        f"{r.method:<8}{r.median_s * 1e3:>11.1f}{r.min_s * 1e3:>9.1f}{r.gloo_share:>9.2f}{r.num_steps:>7}"
+        f"{r.method:<12}{r.median_s * 1e3:>11.1f}{r.min_s * 1e3:>9.1f}{r.gloo_share:>9.2f}{r.num_steps:>7}"
         for r in rows
     ]
     return "\n".join(lines)

@@ -62,7 +62,7 @@ def test_ddp(tmp_path, capsys):
     small = ["--width", "16", "--layers", "2", "--batch", "2", "--rounds", "1", "--steps", "2"]
     assert main(["bench", "ddp", *small, "--csv", str(table)]) == 0
     rows = {row["method"]: row for row in csv.DictReader(table.read_text().splitlines())}
-    assert {"none", "gloo", "ring"} <= set(rows)
+    assert {"none", "gloo", "hook", "gloo-views", "hook-views", "ring"} == set(rows)
     assert rows["gloo"]["gloo_share"] == "1.0000"
     assert all(row["steps"] == "2" for row in rows.values())
     assert "of gloo" in capsys.readouterr().out
