@@ -4,6 +4,7 @@
 #include <array>        // for array
 #include <string>       // for string
 #include <string_view>  // for string_view
+#include <thread>       // for thread, this_thread
 #include <utility>      // for move
 
 #include "group.h"
@@ -74,6 +75,25 @@ TEST_CASE("a failure from outside may come at any moment") {
     const auto status = outcome(group[1].barrier({kPatience}));
     CHECK(status.code() == Code::kPeerLost);
   }
+}
+
+TEST_CASE("a failure that comes during a collective which ends well is known without another call") {
+  auto group = inproc_group(2);
+  std::thread other([&] {
+    const auto nothing = [](backend::Backend&, const backend::Interrupt&, const backend::Call&) {
+      return Status::ok();
+    };
+    CHECK(group[1].run(with_body("same", nothing)).is_ok());
+    group[1].fail({Code::kPeerLost, "gone", 1});
+  });
+  const auto until_raised = [](backend::Backend&, const backend::Interrupt& interrupt,
+                               const backend::Call& call) {
+    while (!interrupt.raised() && !call.deadline.passed()) std::this_thread::yield();
+    return Status::ok();
+  };
+  CHECK(group[0].run(with_body("same", until_raised)).is_ok());
+  other.join();
+  CHECK(heard_failure(group[0]).code() == Code::kPeerLost);
 }
 
 }  // namespace

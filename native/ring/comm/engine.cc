@@ -266,7 +266,8 @@ void Engine::begin(const Operation& operation, bool is_inline) {
 void Engine::end(Group& group, const Status& status) {
   recorder_.end(status.code(), group.take_meter());
   is_busy_ = false;
-  if (!queue_.empty() || closing_ || !stop_ || !failure_) changed_.notify_all();
+  // An end that was heard while this ran is the thread's to conclude: nobody may call again.
+  if (!queue_.empty() || closing_ || !stop_ || !failure_ || interrupt_.raised()) changed_.notify_all();
 }
 
 // The end of everything, by whoever executes: tells the peers, fails what is queued, returns the cause.
