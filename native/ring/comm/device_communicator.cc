@@ -174,7 +174,11 @@ Status DeviceCommunicator::admit(const Operation& operation, nccl::StreamHandle 
     return {Code::kAborted, "a communicator does not survive fork: build one in the child"};
   RING_TRY(check(operation, rank(), size()));
   if (closed_) return {Code::kAborted, "the communicator is closed", rank()};
-  if (fate_->is_sealed()) return fate_->failure();
+  if (fate_->is_sealed()) {
+    const Status cause = fate_->failure();
+    return Status(cause.code(), describe(header_of(operation)) + " did not run", cause.rank(), cause.host())
+        .because(cause);
+  }
   const nccl::Current current(*device_);
   int capturing = 0;
   if (device_->api().is_capturing != nullptr) {
