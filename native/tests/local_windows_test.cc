@@ -159,6 +159,24 @@ TEST_CASE("what cannot be adopted is refused on all ranks, and the group goes on
   }));
 }
 
+TEST_CASE("of memory that is shared in place no part is adopted again before it is released") {
+  LocalRanks ranks(2);
+  CHECK(ranks.all_ok([&](algo::Local& local, std::size_t index) -> Status {
+    const TextAgreement what("adopt");
+    const backend::Call call{what, kLocalPatience};
+    Bucket bucket(index);
+    auto whole = adopt(local, bucket);
+    if (!whole) return whole.status();
+    const std::size_t half = kBytes / 2 / 4096 * 4096;
+    if (local.adopt(bucket.bytes() + half, kBytes - half, call)) return {Code::kInternal, "adopted twice"};
+    fill(bucket.data, index);
+    RING_TRY(sum_in_place(local, bucket.data));
+    RING_TRY(wrong_if(count_wrong(bucket.data, 2)));
+    local.release(whole.value());
+    return local.adopt(bucket.bytes() + half, kBytes - half, call).status();
+  }));
+}
+
 TEST_CASE("only ordinary private memory is adoptable") {
   std::vector<std::byte> heap(200'000);
   const Status ordinary = shm::check_adoptable(heap.data(), heap.size());

@@ -141,6 +141,12 @@ def _is_torch(array: Any) -> bool:
     return all(hasattr(array, name) for name in ("data_ptr", "element_size", "is_contiguous", "new_empty"))
 
 
+def is_negated(tensor: Any) -> bool:
+    """True where the memory holds the other sign: torch negates some views lazily."""
+    is_neg = getattr(tensor, "is_neg", None)
+    return is_neg is not None and bool(is_neg())
+
+
 def _from_torch(tensor: Any) -> Operand:
     device = tensor.device.type
     if device != "cpu":
@@ -148,13 +154,19 @@ def _from_torch(tensor: Any) -> Operand:
             f"the tensor is on device {device}; this communicator reduces host memory: use .cpu()"
         )
     dtype = _torch_dtype(tensor.dtype, tensor.layout)
+    is_lazy = is_negated(tensor)
+    if is_lazy:
+        tensor = tensor.resolve_neg()
 
     def like(shape: tuple[int, ...]) -> tuple[Any, Array]:
         fresh = tensor.detach().new_empty(shape)
         return fresh, _torch_view(fresh, dtype)
 
     watched = bool(tensor.requires_grad and not tensor.is_leaf)
-    return Operand(_torch_view(tensor, dtype), dtype, like, tensor_grad=watched)
+    view = _torch_view(tensor, dtype)
+    if is_lazy:
+        view.flags.writeable = False  # a copy: what is written there would be lost
+    return Operand(view, dtype, like, tensor_grad=watched)
 
 
 @cache

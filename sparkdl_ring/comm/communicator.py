@@ -224,7 +224,8 @@ class Communicator(Reductions):
         memory until :meth:`release`; whole pages are shared, of at least 64 KB.
 
         Returns:
-            False where it cannot be had; the array is then reduced as any other.
+            False where it cannot be had, as for memory of which a part is shared already; the array is then
+            reduced as any other.
         """
         return self._memory.adopt(array, self.timeout_s)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl_ring.comm.buffers import is_negated
 from sparkdl_ring.comm.dtypes import DType, dtype_named
 from sparkdl_ring.errors import ConfigError
 
@@ -103,6 +104,8 @@ def _from_tensor(tensor: Any) -> DeviceArray:
         raise ConfigError(f"the tensor has layout {layout}: use .to_dense()")
     if not tensor.is_contiguous():
         raise ConfigError("the tensor on a device is not contiguous: use .contiguous()")
+    if is_negated(tensor):
+        raise ConfigError("the tensor is negated lazily, its memory holds the other sign: use .resolve_neg()")
     device = int(tensor.device.index or 0)
     refusal = ""
     if tensor.requires_grad and not tensor.is_leaf:

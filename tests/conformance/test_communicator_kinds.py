@@ -265,6 +265,25 @@ def test_foreign_memory_can_be_adopted_and_given_back(make_ring):
     assert make_ring(2).each(play) == [(6.0, True)] * 2
 
 
+def test_parts_of_adopted_memory_are_summed_rightly(make_ring):
+    """Adopting a slice of an adopted array once took the pages away from beneath the whole."""
+
+    def play(comm: Communicator) -> Any:
+        data = np.full(400_000, 1.0)
+        inner = data[100_000:300_000]
+        comm.adopt(data)
+        inner_too = comm.adopt(inner)
+        comm.allreduce_(data, "sum")
+        whole = np.unique(data).tolist()
+        comm.allreduce_(inner, "sum")
+        if inner_too:
+            comm.release(inner)
+        comm.allreduce_(data, "sum")
+        return whole, np.unique(inner).tolist(), np.unique(data[:100_000]).tolist()
+
+    assert make_ring(2).each(play) == [([2.0], [8.0], [4.0])] * 2
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_factors_before_and_after(make_ring, size, dtype):

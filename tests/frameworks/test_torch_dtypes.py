@@ -59,3 +59,18 @@ def test_complex_tensors_are_refused_at_once(ranks):
             comm.allreduce(torch.ones(2, dtype=torch.complex64))
 
     ranks(1, work)
+
+
+def test_tensors_that_torch_negates_lazily_have_their_own_sign(ranks):
+    def work(comm):
+        lazy = torch.complex(torch.ones(3), torch.ones(3)).conj().imag
+        assert lazy.is_neg()
+        assert lazy.tolist() == [-1, -1, -1]
+        with pytest.raises(ConfigError, match="read-only"):
+            comm.allreduce_(lazy, "sum")
+        return comm.allreduce(lazy, "sum"), comm.allgather(lazy), comm.broadcast(lazy, root=1)
+
+    for total, gathered, sent in ranks(2, work):
+        assert total.tolist() == [-2, -2, -2]
+        assert gathered.tolist() == [-1] * 6
+        assert sent.tolist() == [-1, -1, -1]

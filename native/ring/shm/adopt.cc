@@ -7,6 +7,9 @@
 #include <cerrno>     // for errno
 #include <cstring>    // for memcpy
 #include <fstream>    // for ifstream
+#include <iterator>   // for prev
+#include <map>        // for map
+#include <mutex>      // for lock_guard, mutex
 #include <sstream>    // for istringstream
 #include <string>     // for string
 #include <vector>     // for vector
@@ -50,11 +53,40 @@ bool is_left_over(const Mapping& mapping, const std::vector<Mapping>& segments) 
   });
 }
 
+// By process, as its address space is.
+struct Claims {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::uintptr_t> end_of;  // by begin
+};
+
+Claims& claims() {
+  static Claims& all = *new Claims;  // never deleted: claims may outlive any order of exit
+  return all;
+}
+
 Status no_adoption(const std::string& why) {
   return {Code::kInvalidArgument, "this memory cannot be shared with other ranks: " + why};
 }
 
 }  // namespace
+
+std::shared_ptr<const Claim> Claim::of(const std::byte* address, std::uint64_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t end = begin + bytes;
+  const std::lock_guard lock(claims().mutex);
+  auto& end_of = claims().end_of;
+  const auto next = end_of.lower_bound(begin);
+  if (next != end_of.end() && next->first < end) return nullptr;
+  if (next != end_of.begin() && std::prev(next)->second > begin) return nullptr;
+  std::shared_ptr<const Claim> claim(new Claim(begin));
+  end_of.emplace(begin, end);
+  return claim;
+}
+
+Claim::~Claim() {
+  const std::lock_guard lock(claims().mutex);
+  claims().end_of.erase(begin_);
+}
 
 Status check_adoptable(const std::byte* address, std::uint64_t bytes) {
   std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);

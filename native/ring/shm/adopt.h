@@ -7,11 +7,29 @@
 #pragma once
 
 #include <cstddef>  // for byte
-#include <cstdint>  // for uint64_t
+#include <cstdint>  // for uint64_t, uintptr_t
+#include <memory>   // for shared_ptr
 
 #include "ring/base/status.h"
 
 namespace ring::shm {
+
+// Memory that is shared in place, while it lives. No two of one process overlap: the later adoption would
+// take the earlier one's pages away beneath it. Any thread.
+class Claim {
+ public:
+  // Null when a part of the memory is claimed already.
+  [[nodiscard]] static std::shared_ptr<const Claim> of(const std::byte* address, std::uint64_t bytes);
+
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim();
+
+ private:
+  explicit Claim(std::uintptr_t begin) : begin_(begin) {}
+
+  std::uintptr_t begin_;
+};
 
 // Ok when [address, address + bytes) is ordinary private memory of this process. kInvalidArgument tells what
 // it is instead.

@@ -67,7 +67,7 @@ Window window_of(Session& session, Held held) {
 }
 
 // The whole pages of the buffer, shared.
-Status share_pages(Session& session, std::byte* address, std::size_t bytes, Part& part) {
+Status share_pages(Session& session, std::byte* address, std::size_t bytes, Part& part, Held& held) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   part.bytes = bytes;
   part.begin = shm::round_up(at, shm::kPage) - at;
@@ -77,8 +77,12 @@ Status share_pages(Session& session, std::byte* address, std::size_t bytes, Part
                                         " bytes is too small to be shared in place; from 64 KB on it can be"};
   }
   RING_TRY(shm::check_adoptable(address, bytes));
-  auto& seat = *session.group().seat();
   const std::uint64_t length = part.end - part.begin;
+  held.claim = shm::Claim::of(address + part.begin, length);
+  if (held.claim == nullptr) {
+    return {Code::kInvalidArgument, "a part of this memory is shared in place already: release that first"};
+  }
+  auto& seat = *session.group().seat();
   const auto offset = seat.take(length);
   if (!offset) return offset.status();
   const auto& segment = *seat.segment();
@@ -110,7 +114,7 @@ Result<Window> allocate(Session& session, std::size_t bytes, const Call& call) {
   auto& seat = *session.group().seat();
   const auto offset = seat.take(bytes);
   Part part{offset.is_ok() ? 1U : 0U, 0, bytes, 0, bytes};
-  Held held{nullptr, bytes, false, {}};
+  Held held{nullptr, bytes, false, {}, nullptr};
   if (offset) {
     part.segment_offset = offset.value();
     held.address = seat.segment()->base() + offset.value();
@@ -124,8 +128,8 @@ Result<Window> allocate(Session& session, std::size_t bytes, const Call& call) {
 Result<Window> adopt(Session& session, std::byte* address, std::size_t bytes, const Call& call) {
   if (session.group().seat() == nullptr) return Window{address, bytes, true, 0, nullptr};
   Part part;
-  const Status own = share_pages(session, address, bytes, part);
-  Held held{address, bytes, true, {}};
+  Held held{address, bytes, true, {}, nullptr};
+  const Status own = share_pages(session, address, bytes, part, held);
   const Status agreed = exchange(session, part, own, held, call);
   if (agreed) return window_of(session, std::move(held));
   if (part.ok != 0) unshare_pages(session, address, {part.segment_offset, part.begin, part.end, nullptr});

@@ -4,8 +4,11 @@
 
 #include <cstddef>   // for byte
 #include <cstdint>   // for uint32_t, uint64_t
+#include <memory>    // for shared_ptr
 #include <optional>  // for optional
 #include <vector>    // for vector
+
+#include "ring/shm/adopt.h"
 
 namespace ring::algo::local {
 
@@ -28,7 +31,8 @@ struct Held {
   std::byte* address = nullptr;  // of this rank's own
   std::uint64_t bytes = 0;       // of this rank's own
   bool adopted = false;
-  std::vector<Side> sides;  // by member
+  std::vector<Side> sides;                  // by member
+  std::shared_ptr<const shm::Claim> claim;  // of the own pages of an adopted one
 };
 
 class Windows {
