@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any
 
 from sparkdl_ring.errors import ConfigError
@@ -17,18 +18,53 @@ ENV_PREFIX = "SPARKDL_RING_"
 SPARK_PREFIX = "spark.sparkdl_ring."
 
 
-def setting(default: Any, doc: str) -> Any:
-    """A dataclass field with its one-sentence documentation."""
-    return field(default=default, metadata={"doc": doc})
+@dataclass(frozen=True)
+class Bounds:
+    """What a setting may be.
+
+    Args:
+        least: Not less than this.
+        most: Not more than this.
+        above: More than this.
+        choices: One of these.
+        or_zero: 0 is allowed beside.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+    or_zero: bool = False
+
+    def refusal(self, value: Any) -> str:
+        """What ``value`` should be instead; empty where it may be."""
+        zero = ", or 0" if self.or_zero else ""
+        if self.or_zero and value == 0:
+            return ""
+        if self.choices and value not in self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.above is not None and not value > self.above:
+            return f"more than {self.above}"
+        too_small = self.least is not None and not value >= self.least
+        if too_small or (self.most is not None and not value <= self.most):
+            return (f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}") + zero
+        return ""
+
+
+def setting(default: Any, doc: str, **bounds: Any) -> Any:
+    """A dataclass field with its one-sentence documentation and its :class:`Bounds`."""
+    return field(default=default, metadata={"doc": doc, "bounds": Bounds(**bounds)})
 
 
 @dataclass(frozen=True)
 class CommConfig:
     """How ranks talk."""
 
-    transport: str = setting("auto", "Transport between ranks: auto, shm (one host) or tcp.")
-    timeout_s: float = setting(300.0, "Longest wait for a peer inside one collective, in seconds.")
-    connect_timeout_s: float = setting(120.0, "Longest wait for all ranks to meet, in seconds.")
+    transport: str = setting(
+        "auto", "Transport between ranks: auto, shm (one host) or tcp.", choices=("auto", "shm", "tcp")
+    )
+    timeout_s: float = setting(300.0, "Longest wait for a peer inside one collective, in seconds.", above=0)
+    connect_timeout_s: float = setting(120.0, "Longest wait for all ranks to meet, in seconds.", above=0)
     interface: str = setting(
         "",
         "Where to listen: addresses, networks (10.0.0.0/16) or interfaces, the first one present; "
@@ -38,18 +74,22 @@ class CommConfig:
     tls: bool = setting(
         False, "TLS 1.3 on all TCP links, keyed by the run's secret, the same on all ranks; needs OpenSSL."
     )
-    streams: int = setting(1, "TCP connections that carry the data of each link, 1 to 16.")
+    streams: int = setting(1, "TCP connections that carry the data of each link, 1 to 16.", least=1, most=16)
     socket_buffer_bytes: int = setting(
-        0, "Buffer of each TCP socket each way, in bytes; 0 lets the system adapt it."
+        0,
+        "Buffer of each TCP socket each way, in bytes, from 65,536 on; 0 lets the system adapt it.",
+        least=64 << 10,
+        or_zero=True,
     )
     host_id: str = setting(
         "", "Identity of this host: ranks with equal ones share memory; empty finds it out."
     )
-    bucket_bytes: int = setting(4 << 20, "Bytes of gradients that are fused into one allreduce.")
+    bucket_bytes: int = setting(4 << 20, "Bytes of gradients that are fused into one allreduce.", least=1)
     timeline: str = setting("", "Folder for a Chrome trace of each rank's collectives; empty writes none.")
     device: str = setting(
         "auto",
         "Collectives on GPU memory: auto, nccl (an error where it cannot be) or staged (through the host).",
+        choices=("auto", "nccl", "staged"),
     )
     share_gpus: bool = setting(False, "Let several ranks of a host be given one GPU.")
     device_check: bool = setting(True, "Compare each NCCL call of the ranks over the host ring.")
@@ -77,7 +117,9 @@ class LaunchConfig:
     """How tasks are started and ended."""
 
     preflight: bool = setting(True, "Check slots, versions and the store before tasks start.")
-    grace_s: float = setting(2.0, "Seconds that other ranks get to end by themselves after one has failed.")
+    grace_s: float = setting(
+        2.0, "Seconds that other ranks get to end by themselves after one has failed.", least=0
+    )
 
 
 @dataclass(frozen=True)
@@ -143,11 +185,15 @@ def explain(
         for item in fields(getattr(defaults, section.name)):
             name = f"{section.name}.{item.name}"
             raw, source = _lookup(name, given, env, conf, item.default)
-            settings.append(Setting(name, _cast(name, raw, item.default), source, item.metadata["doc"]))
+            value = _cast(name, raw, item.default)
+            if wanted := item.metadata["bounds"].refusal(value):
+                raise ConfigError(f"setting {name} must be {wanted}, not {value!r} ({source})")
+            settings.append(Setting(name, value, source, item.metadata["doc"]))
             given.pop(name, None)
     if given:
         known = ", ".join(s.name for s in settings)
         raise ConfigError(f"unknown setting(s) {sorted(given)}; known ones: {known}")
+    _check_names(env, {env_name(s.name) for s in settings})
     return settings
 
 
@@ -177,6 +223,16 @@ def _cast(name: str, raw: Any, default: Any) -> Any:
         return kind(raw)
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"setting {name}: {raw!r} is not a {kind.__name__}") from error
+
+
+def _check_names(env: Mapping[str, str], known: set[str]) -> None:
+    """A misspelt variable would leave its setting as it is without a word."""
+    sections = tuple(f"{ENV_PREFIX}{section.name.upper()}_" for section in fields(RingConfig))
+    for name in sorted(env):
+        if name.startswith(sections) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; is it {near[0]} that you mean?" if near else ""
+            raise ConfigError(f"the environment variable {name} names no setting{hint}")
 
 
 def environment() -> Mapping[str, str]:

@@ -75,6 +75,7 @@ class Communicator(Reductions):
         self._places = tuple(places)
         self._timeline = timeline
         if timeline:
+            chrome.make_folder(timeline)
             native.trace(chrome.CAPACITY)
 
     @property

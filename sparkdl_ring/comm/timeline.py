@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sparkdl_ring.errors import ConfigError
+
 CAPACITY = 200_000
 """Most operations that are kept; later ones are left out."""
 
@@ -35,6 +37,14 @@ def events(rows: Sequence[Mapping[str, Any]], rank: int, host: str) -> list[dict
             }
         )
     return found
+
+
+def make_folder(folder: str) -> None:
+    """Makes the folder of the traces; raises :class:`ConfigError` where that cannot be."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"comm.timeline: {folder} cannot be made a folder: {error}") from error
 
 
 def write(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]], rank: int, host: str) -> None:

@@ -70,7 +70,7 @@ def run(
     *args: Any,
     num_workers: int,
     launcher: str | Launcher = "spark",
-    config: RingConfig | None = None,
+    config: RingConfig | Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> list[Any]:
     """Runs ``fn(*args, **kwargs)`` on ``num_workers`` ranks and returns their results by rank.
@@ -82,7 +82,8 @@ def run(
         *args: Its arguments.
         num_workers: Number of ranks.
         launcher: ``spark`` (one barrier task a rank), ``local`` (processes on this host) or a launcher.
-        config: Settings; default those of the environment and the platform.
+        config: Settings by name, ``{"comm.timeout_s": 60}``, over those of the environment and the platform;
+            or all of them, as :func:`sparkdl_ring.config.resolve` makes them.
         **kwargs: Its keyword arguments.
 
     Raises:
@@ -94,5 +95,6 @@ def run(
     if num_workers < 1:
         raise ConfigError(f"num_workers must be at least 1, not {num_workers}")
     chosen: Launcher = named_launcher(launcher) if isinstance(launcher, str) else launcher
-    resolved = config or settings.resolve(spark_conf=chosen.platform_settings())
-    return chosen.run(fn, args, kwargs, num_workers, LaunchOptions(config=resolved))
+    if not isinstance(config, RingConfig):
+        config = settings.resolve(config, spark_conf=chosen.platform_settings())
+    return chosen.run(fn, args, kwargs, num_workers, LaunchOptions(config=config))

@@ -29,8 +29,13 @@ def test_the_table_has_one_line_for_each_setting_with_its_variable_and_unit() ->
     assert by_name["comm.timeout_s"][:3] == ["`SPARKDL_RING_COMM_TIMEOUT_S`", "seconds", "`300.0`"]
     assert by_name["comm.tls"][:3] == ["`SPARKDL_RING_COMM_TLS`", "true, false", "`false`"]
     assert by_name["comm.interface"][2] == "empty"
-    for cells in lines:
-        assert config.resolve(environ={cells[1].strip("`"): "1"})  # each variable is one that is read
+    allowed = {"comm.transport": "tcp", "comm.device": "staged", "comm.socket_buffer_bytes": "65536"}
+    for name, cells in by_name.items():
+        variable = cells[0].strip("`")
+        (found,) = [
+            item for item in config.explain(environ={variable: allowed.get(name, "1")}) if item.name == name
+        ]
+        assert found.source == f"environment {variable}"  # each variable is one that is read
 
 
 def test_a_variable_of_the_table_is_the_one_that_is_read() -> None:

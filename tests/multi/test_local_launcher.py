@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from sparkdl_ring.comm import current
 from sparkdl_ring.config import environment
-from sparkdl_ring.errors import TaskFailedError
+from sparkdl_ring.errors import ConfigError, TaskFailedError
 from sparkdl_ring.launch import LaunchOptions, run
 from sparkdl_ring.launch.local import LocalLauncher
 
@@ -181,3 +182,17 @@ def test_runs_side_by_side_do_not_meet(tmp_path):
     for thread in threads:
         thread.join(PATIENCE_S)
     assert answers == {tag: [[tag, tag]] * 2 for tag in "ab"}
+
+
+def test_settings_of_a_run_may_be_given_by_name():
+    found = run(lambda: current().timeout_s, num_workers=1, launcher="local", config={"comm.timeout_s": 12})
+    assert found == [12.0]
+    with pytest.raises(ConfigError, match=r"comm\.transport must be one of"):
+        run(print, num_workers=1, launcher="local", config={"comm.transport": "udp"})
+
+
+def test_a_folder_for_traces_that_cannot_be_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TaskFailedError) as failure:
+        run(print, num_workers=1, launcher="local", config={"comm.timeline": str(tmp_path / "file")})
+    assert "cannot be made a folder" in str(failure.value.__cause__)

@@ -54,3 +54,31 @@ def test_scoped_environment_restores(monkeypatch: pytest.MonkeyPatch) -> None:
         assert config.environment()["RING_TEST_B"] == "inside"
     assert config.environment()["RING_TEST_A"] == "before"
     assert "RING_TEST_B" not in config.environment()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("comm.transport", "udp", "one of auto, shm, tcp"),
+        ("comm.timeout_s", -1, "more than 0"),
+        ("comm.connect_timeout_s", 0, "more than 0"),
+        ("comm.streams", 17, "1 to 16"),
+        ("comm.socket_buffer_bytes", 3000, "at least 65536, or 0"),
+        ("comm.bucket_bytes", -1, "at least 1"),
+        ("comm.device", "gpu", "one of auto, nccl, staged"),
+        ("launch.grace_s", -1, "at least 0"),
+    ],
+)
+def test_values_that_cannot_be_are_refused_before_anything_starts(name, value, wanted):
+    with pytest.raises(ConfigError, match=f"setting {name} must be {wanted}, not .*argument"):
+        config.resolve({name: value}, environ={})
+
+
+def test_zero_lets_the_system_choose():
+    assert config.resolve({"comm.socket_buffer_bytes": 0}, environ={}).comm.socket_buffer_bytes == 0
+
+
+def test_a_misspelt_variable_is_refused_with_what_it_may_mean():
+    with pytest.raises(ConfigError, match="TIMOUT_S names no setting; is it SPARKDL_RING_COMM_TIMEOUT_S"):
+        config.resolve(environ={"SPARKDL_RING_COMM_TIMOUT_S": "3"})
+    assert config.resolve(environ={"SPARKDL_RING_TRACE": "1"}).comm.timeout_s == 300.0
