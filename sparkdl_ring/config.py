@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any
 
 from sparkdl_ring.errors import ConfigError
@@ -230,6 +229,8 @@ def _check_names(env: Mapping[str, str], known: set[str]) -> None:
     sections = tuple(f"{ENV_PREFIX}{section.name.upper()}_" for section in fields(RingConfig))
     for name in sorted(env):
         if name.startswith(sections) and name not in known:
+            from difflib import get_close_matches  # only here: it would slow every start
+
             near = get_close_matches(name, known, n=1)
             hint = f"; is it {near[0]} that you mean?" if near else ""
             raise ConfigError(f"the environment variable {name} names no setting{hint}")

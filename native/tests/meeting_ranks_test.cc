@@ -2,11 +2,13 @@
 // words.
 #include <doctest/doctest.h>
 
-#include <algorithm>  // for count
-#include <chrono>     // for steady_clock
-#include <numeric>    // for iota
-#include <string>     // for string
-#include <thread>     // for thread
+#include <algorithm>   // for count
+#include <chrono>      // for steady_clock
+#include <functional>  // for function
+#include <numeric>     // for iota
+#include <string>      // for string
+#include <thread>      // for thread
+#include <vector>      // for vector
 
 #include "meet.h"
 #include "stranger.h"
@@ -75,6 +77,23 @@ std::vector<Listener> listeners_on(const std::vector<int>& hosts) {
 
 }  // namespace
 
+// The first `count` ranks come, the rest never does; what each was told, by rank.
+std::vector<Status> first_to_come(std::vector<Listener>& listeners, int count,
+                                  const std::function<double(int)>& timeout_of) {
+  const auto addresses = addresses_of(listeners);
+  std::vector<Status> outcomes(static_cast<std::size_t>(count));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < count; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto place = static_cast<std::size_t>(rank);
+      const auto options = options_for(rank, addresses, timeout_of(rank));
+      outcomes[place] = listeners[place].connect(options).status();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return outcomes;
+}
+
 TEST_CASE("four ranks meet fifty times and leave no descriptor behind") {
   for (const char* kind : {"tcp", "shm"}) {
     const auto before = open_descriptors();
@@ -134,17 +153,7 @@ TEST_CASE("many ranks hold few descriptors each") {
 
 TEST_CASE("who knows of no missing neighbour hears from others who is missing") {
   auto listeners = open_listeners(12, "tcp");  // rank 11 has few neighbours
-  const auto addresses = addresses_of(listeners);
-  std::vector<Status> outcomes(11);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 11; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto place = static_cast<std::size_t>(rank);
-      outcomes[place] = listeners[place].connect(options_for(rank, addresses, 0.5)).status();
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (const auto& outcome : outcomes) {
+  for (const auto& outcome : first_to_come(listeners, 11, [](int) { return 0.5; })) {
     CHECK(outcome.code() == Code::kRendezvousTimeout);
     CHECK(outcome.rank() == 11);
   }
@@ -152,17 +161,7 @@ TEST_CASE("who knows of no missing neighbour hears from others who is missing") 
 
 TEST_CASE("all learn of all that the first one misses at its deadline") {
   auto listeners = open_listeners(13, "tcp");  // rank 5 is the parent of rank 11 and of rank 12
-  const auto addresses = addresses_of(listeners);
-  std::vector<Status> outcomes(11);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 11; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto place = static_cast<std::size_t>(rank);
-      const auto options = options_for(rank, addresses, rank == 5 ? 0.5 : 60);
-      outcomes[place] = listeners[place].connect(options).status();
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  const auto outcomes = first_to_come(listeners, 11, [](int rank) { return rank == 5 ? 0.5 : 60.0; });
   for (const auto& outcome : outcomes) {
     CHECK(outcome.code() == Code::kRendezvousTimeout);
     CHECK(outcome.missing() == std::vector<int>{11, 12});
@@ -235,17 +234,7 @@ TEST_CASE("ranks meet over IPv6") {
 TEST_CASE("a rank that never comes is named at the deadline, to everyone") {
   for (const char* kind : {"tcp", "shm"}) {
     auto listeners = open_listeners(3, kind);
-    const auto addresses = addresses_of(listeners);
-    std::vector<Status> outcomes(2);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < 2; ++rank) {
-      threads.emplace_back([&, rank] {
-        const auto place = static_cast<std::size_t>(rank);
-        outcomes[place] = listeners[place].connect(options_for(rank, addresses, 0.5)).status();
-      });
-    }
-    for (auto& thread : threads) thread.join();
-    for (const auto& outcome : outcomes) {
+    for (const auto& outcome : first_to_come(listeners, 2, [](int) { return 0.5; })) {
       CHECK(outcome.code() == Code::kRendezvousTimeout);
       CHECK(outcome.rank() == 2);
       CHECK(outcome.host() == "host2");

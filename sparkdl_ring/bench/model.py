@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparkdl_ring.bench.report import size_text
+from sparkdl_ring.bench.report import aligned, size_text
 from sparkdl_ring.comm.dtypes import dtype_named, op_code
 
 if TYPE_CHECKING:
@@ -66,6 +66,4 @@ def simulation(sizes: Sequence[int], per_host: int, link: LinkSpeed) -> str:
     for ranks in SIMULATED_RANKS:
         made = [forecast(ranks, max(1, ranks // per_host), size, link) for size in sizes]
         lines.append([str(ranks), *(f"{one.seconds * 1e3:.3f} {one.algorithm}" for one in made)])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    rows = ["  ".join(t.rjust(w) for t, w in zip(line, widths, strict=True)) for line in lines]
-    return "\n".join([title, *rows])
+    return f"{title}\n{aligned(lines)}"

@@ -22,7 +22,7 @@ from sparkdl_ring.bench.baseline import has_torch
 from sparkdl_ring.bench.lab import Lab, Wire
 from sparkdl_ring.bench.lab_ranks import play_all
 from sparkdl_ring.bench.model import LinkSpeed, forecast
-from sparkdl_ring.bench.report import size_text
+from sparkdl_ring.bench.report import aligned, size_text
 from sparkdl_ring.comm import Communicator
 from sparkdl_ring.comm.regroup import regroup
 from sparkdl_ring.config import CommConfig, scoped_environment
@@ -291,8 +291,7 @@ def _block(group: Sequence[NetRow]) -> str:
     lines = [["bytes", *names]]
     for num_bytes in dict.fromkeys(row.num_bytes for row in group):
         lines.append([size_text(num_bytes), *(cells.get((num_bytes, name), "-") for name in names)])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join("  ".join(t.rjust(w) for t, w in zip(line, widths, strict=True)) for line in lines)
+    return aligned(lines)
 
 
 def _cell(row: NetRow) -> str:

@@ -86,6 +86,11 @@ def _block(group: Sequence[Row]) -> str:
     sizes = sorted({row.cell.num_bytes for row in group})
     cells = {(row.cell.num_bytes, row.method.name): _cell(row, group) for row in group}
     lines = [["bytes", *names], *([size_text(n), *(cells.get((n, m), "-") for m in names)] for n in sizes)]
+    return aligned(lines)
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Cells in columns, flush right."""
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
         "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in lines

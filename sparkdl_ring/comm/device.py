@@ -62,13 +62,7 @@ class Devices:
             source.address,
             target.address,
             source.count,
-            source.dtype.code,
-            op_code(op, source.dtype),
-            source.stream,
-            call.timeout_s,
-            call.label(source.shape),
-            call.prescale,
-            call.postscale,
+            *_how(source, op, call),
         )
         return self._launched(native, (source, target))
 
@@ -158,13 +152,7 @@ class Devices:
             source.address,
             target.address,
             shares.elements(rows, rest),
-            source.dtype.code,
-            op_code(op, source.dtype),
-            source.stream,
-            call.timeout_s,
-            call.label(source.shape),
-            call.prescale,
-            call.postscale,
+            *_how(source, op, call),
         )
         self._launched(native, (source, target)).wait()
         return result
@@ -264,6 +252,13 @@ class Devices:
         work = DeviceWork(native, [a.owner for a in arrays], _stream_of(arrays[0]))
         self._flying.append(work)
         return work
+
+
+def _how(source: DeviceArray, op: str, call: Call) -> tuple[int, int, int, float, str, float, float]:
+    """What all reductions of one array end with."""
+    code = op_code(op, source.dtype)
+    what = (source.dtype.code, code, source.stream, call.timeout_s, call.label(source.shape))
+    return (*what, call.prescale, call.postscale)
 
 
 def _refuse_compression(call: Call) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from fake_devices import ROOT, build_fakes
+from free_ports import free_port
 
 from sparkdl_ring.config import environment
 
@@ -71,18 +71,6 @@ def _start(scenario: str, env: dict[str, str]) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def free_port() -> int:
-    """A port whose successor is free too; the rendezvous listens on the successor."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port: int = first.getsockname()[1]
-            try:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            except OSError:
-                continue
-            return port
 
 
 def _report(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -49,6 +49,14 @@ class Section:
 
 SHARE = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0"}
 RANK = "gpu_rank.py"
+
+
+def shared(title: str, part: str, check: str = "checked", lost: tuple[int, ...] = ()) -> Section:
+    """Two ranks that share the GPU by NCCL."""
+    program = (RANK, part, "nccl", check)
+    return Section(f"two ranks share the GPU{title}", program, 2, ("nccl", "sharing"), SHARE, lost)
+
+
 SECTIONS = (
     Section("one rank by NCCL: values and time", (RANK, "figures", "nccl", "checked"), needs=("nccl",)),
     Section("one rank by NCCL: every type", (RANK, "kinds", "nccl", "checked"), needs=("nccl",)),
@@ -62,49 +70,12 @@ SECTIONS = (
     Section("two ranks on one GPU, staged: order on streams", (RANK, "streams", "staged", "checked"), 2),
     Section("two ranks on one GPU, staged: overlap", (RANK, "overlap", "staged", "checked"), 2),
     Section("two staged ranks, one is killed", (RANK, "loss", "staged", "checked"), 2, lost=(1,)),
-    Section(
-        "two ranks share the GPU by NCCL: values and time",
-        (RANK, "figures", "nccl", "checked"),
-        2,
-        ("nccl", "sharing"),
-        SHARE,
-    ),
-    Section(
-        "two ranks share the GPU by NCCL: every type",
-        (RANK, "kinds", "nccl", "checked"),
-        2,
-        ("nccl", "sharing"),
-        SHARE,
-    ),
-    Section(
-        "two ranks share the GPU, beside plain NCCL, compared over the host",
-        (RANK, "against_raw", "nccl", "checked"),
-        2,
-        ("nccl", "sharing"),
-        SHARE,
-    ),
-    Section(
-        "two ranks share the GPU, beside plain NCCL, not compared",
-        (RANK, "against_raw", "nccl", "unchecked"),
-        2,
-        ("nccl", "sharing"),
-        SHARE,
-    ),
-    Section(
-        "two ranks share the GPU by NCCL: overlap",
-        (RANK, "overlap", "nccl", "checked"),
-        2,
-        ("nccl", "sharing"),
-        SHARE,
-    ),
-    Section(
-        "two ranks share the GPU by NCCL, one is killed",
-        (RANK, "loss", "nccl", "checked"),
-        2,
-        ("nccl", "sharing"),
-        SHARE,
-        (1,),
-    ),
+    shared(" by NCCL: values and time", "figures"),
+    shared(" by NCCL: every type", "kinds"),
+    shared(", beside plain NCCL, compared over the host", "against_raw"),
+    shared(", beside plain NCCL, not compared", "against_raw", "unchecked"),
+    shared(" by NCCL: overlap", "overlap"),
+    shared(" by NCCL, one is killed", "loss", lost=(1,)),
     Section("torch: tensors, streams, DDP, one rank by NCCL", ("torch_rank.py",), needs=("nccl", "torch")),
     Section("torch: tensors, streams, DDP, two staged ranks", ("torch_rank.py",), 2, ("torch",)),
 )

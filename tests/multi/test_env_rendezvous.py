@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from free_ports import free_port
 
 from sparkdl_ring.config import environment
 
@@ -21,18 +21,6 @@ with connect_from_env() as comm:
     total = comm.allreduce(np.full(5, comm.rank + 1.0), "sum")
     print(comm.rank, comm.size, comm.world.local_rank, comm.world.run_id, total.tolist())
 """
-
-
-def free_port():
-    """A port whose successor is free too; the rendezvous listens on the successor."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port = first.getsockname()[1]
-            try:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            except OSError:
-                continue
-            return port
 
 
 def start(rank, **changes):

@@ -174,11 +174,7 @@ Status DeviceCommunicator::admit(const Operation& operation, nccl::StreamHandle 
     return {Code::kAborted, "a communicator does not survive fork: build one in the child"};
   RING_TRY(check(operation, rank(), size()));
   if (closed_) return {Code::kAborted, "the communicator is closed", rank()};
-  if (fate_->is_sealed()) {
-    const Status cause = fate_->failure();
-    return Status(cause.code(), describe(header_of(operation)) + " did not run", cause.rank(), cause.host())
-        .because(cause);
-  }
+  if (fate_->is_sealed()) return failed(operation, " did not run", fate_->failure());
   const nccl::Current current(*device_);
   int capturing = 0;
   if (device_->api().is_capturing != nullptr) {

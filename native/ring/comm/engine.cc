@@ -22,11 +22,6 @@ void block_signals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-Status failed(const Operation& operation, const char* how, const Status& cause) {
-  return Status(cause.code(), describe(header_of(operation)) + how, cause.rank(), cause.host())
-      .because(cause);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<Engine>> Engine::start(transport::Mesh mesh) {

@@ -124,6 +124,11 @@ std::string describe(const Header& header) {
   return text + ")";
 }
 
+Status failed(const Operation& operation, const char* how, const Status& cause) {
+  return Status(cause.code(), describe(header_of(operation)) + how, cause.rank(), cause.host())
+      .because(cause);
+}
+
 Fingerprint::Fingerprint(const Operation& operation, const backend::Backend& backend)
     : backend_(backend), header_(header_of(operation)) {
   // The label is in it by its own hash.

@@ -40,6 +40,9 @@ static_assert(sizeof(Header) == backend::kHeaderBytes, "the header must have no 
 // "allreduce #3 'loss' (float32 x 4, mean)"
 [[nodiscard]] std::string describe(const Header& header);
 
+// "allreduce #3 'loss' (float32 x 4, mean) did not run", because of `cause`, with its code, rank and host.
+[[nodiscard]] Status failed(const Operation& operation, const char* how, const Status& cause);
+
 // The header as the backend sees it. Lives on the stack of the call; no heap memory until a message is
 // needed.
 class Fingerprint final : public backend::Agreement {

@@ -1,6 +1,6 @@
 #include "ring/nccl/cuda.h"
 
-#include <unistd.h>  // for getpid
+#include "ring/base/fork_guard.h"
 
 namespace ring::nccl {
 namespace {
@@ -96,10 +96,10 @@ Result<std::shared_ptr<const Device>> Device::open(std::shared_ptr<const Driver>
 }
 
 Device::Device(std::shared_ptr<const Driver> driver, int ordinal)
-    : driver_(std::move(driver)), ordinal_(ordinal), pid_(::getpid()) {}
+    : driver_(std::move(driver)), ordinal_(ordinal), forks_(forks()) {}
 
 bool Device::is_forked() const noexcept {
-  return ::getpid() != pid_;
+  return forks() != forks_;
 }
 
 Status Device::look() {

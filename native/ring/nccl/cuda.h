@@ -2,8 +2,6 @@
 // Driver is immutable once open, hence any thread may use it. Declared by hand: no CUDA header is needed.
 #pragma once
 
-#include <sys/types.h>  // for pid_t
-
 #include <array>    // for array
 #include <cstddef>  // for size_t
 #include <cstdint>  // for uint64_t
@@ -129,7 +127,7 @@ class Device {
   std::string name_;
   std::string pci_;
   Context context_ = nullptr;
-  pid_t pid_;
+  unsigned forks_;
 };
 
 // Makes a device current in this thread for a scope, and what was current before current again after it.
